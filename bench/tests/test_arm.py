@@ -70,14 +70,14 @@ def test_one_small_call_and_one_per_draft(shop: Searcher) -> None:
     assert sum(1 for body in asked if body["schema"] is not None) == 4
 
 
-def test_drafts_show_their_joins_and_what_stands_beside(shop: Searcher) -> None:
-    _, asked = converse(shop, picking("customers"))
+def test_a_draft_is_shown_and_nothing_beside_it(shop: Searcher) -> None:
+    found, asked = converse(shop, picking("customers"))
     prompt = asked[3]["messages"][-1]["content"]
     assert f"Question: {QUESTION}" in prompt
-    draft, others = prompt.split("Joins between")[0], prompt.split("Others:")[1]
-    assert draft.count("\n[") == 4
-    assert others.count("\n[") == 3  # the rest of a corpus of seven
-    assert ".customer_no = [" in prompt
+    drafts = cast(list[list[str]], found.trace[1]["drafts"])
+    assert [f"shop::{name}" for name in numbered(asked[3]).values()] == [
+        table.replace(table.partition("::")[0], "shop") for table in drafts[2]
+    ]
     assert "{{" not in prompt
 
 
@@ -223,13 +223,13 @@ def test_bm25_is_the_formula() -> None:
 
 
 def test_candidates_are_expanded_by_what_joins_them_best(shop: Searcher) -> None:
-    drafting = Drafting(sizes=(2,), candidates=1, expansion=2, scoring="foreign_key", beside=9)
+    drafting = Drafting(sizes=(2,), candidates=1, expansion=2, scoring="foreign_key")
     script = picking("orders")
     with playing(script) as endpoint:
         ArmRetriever(shop, endpoint.llm, drafting=drafting).retrieve(QUESTION)
         prompt = endpoint.asked[1]["messages"][-1]["content"]
     shown = re.findall(r"^\[\d\] (\w+)\(", prompt, re.MULTILINE)
-    first = next(table for table in shop.catalog.ids if table.name == shown[0])
+    first = Alignment(shop).candidates(QUESTION, [], 1)[0].id
     partners = [table.name for table in shop.joins.neighbours(first, least=0.0)]
-    assert len(shown) == min(3, 1 + len(partners))
-    assert set(shown[1:]) <= set(partners)
+    assert len(shown) == 2
+    assert set(shown) <= {first.name, *partners}

@@ -24,7 +24,7 @@ from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from dovetail.testing import check_retriever
 from dovetail_bench import retrievers
-from dovetail_bench.baselines import arm, jar, ranking, react, rear
+from dovetail_bench.baselines import arm, jar, ranking, react
 from dovetail_bench.baselines.connected import Weights
 from dovetail_bench.baselines.jar import JarRetriever
 from dovetail_bench.baselines.mip import Limits
@@ -39,8 +39,7 @@ BASELINES = ("dense", "search", "react", "jar", "arm", "rear")
 def baseline(name: str, searcher: Searcher, *, k: int, llm: LLM | None = None) -> Retriever:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(retrievers, "searcher_of", lambda *_: searcher)
-        for module in (arm, jar, ranking, react, rear):
-            patch.setattr(module, "searcher_of", lambda *_: searcher)
+        patch.setattr(ranking, "searcher_of", lambda *_: searcher)
         for module in (arm, react):
             patch.setattr(module, "needed_model", lambda *given: llm or needed_model(*given))
         patch.setattr(jar, "open_model", lambda *_: llm)
@@ -55,8 +54,8 @@ def sometimes_helpful(messages: list[Json]) -> str:
     """Plays any part: searches once, then names tables; knows keywords, concepts and drafts."""
     system, last = messages[0]["content"], messages[-1]["content"]
     if "table_search" in system:
-        if last.startswith("Observation:\n"):
-            return 'Thought: enough.\nFinal Answer: {"tables": [2, 1]}'
+        if last.startswith("Observation: ["):
+            return 'Thought: enough.\nFinal Answer: {"relevant_tables": [2, 1]}'
         return "Thought: look.\nAction: table_search\nAction Input: ferry town"
     if "keywords" in system:
         return '{"keywords": ["ferry", "town name"]}'
@@ -192,7 +191,7 @@ def test_rear_refines_with_a_cross_encoder_where_it_has_one(shop: Searcher) -> N
     assert names(found)[0] == "weather"
     assert found.tables[0].reason == "base table, score 1.00"
     assert found.trace[2]["by"] == "words"
-    with pytest.raises(MissingExtraError, match=r"dovetail\[st\]"):
+    with pytest.raises(MissingExtraError, match=r"dovetail-tables\[st\]"):
         CrossEncoder("some/model")
     with pytest.raises(MissingExtraError, match="the cross-encoder some/model needs an extra"):
         open_retriever("rear:some/model", shop.catalog, settings=Settings())

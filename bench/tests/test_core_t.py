@@ -30,7 +30,7 @@ from dovetail.settings import Settings
 from dovetail.testing import check_retriever
 from dovetail_bench.core_t.adjust import AdjustOptions
 from dovetail_bench.core_t.retriever import CoreTOptions, CoreTRetriever
-from dovetail_bench.retrievers import MemberRetriever, open_retriever
+from dovetail_bench.retrievers import open_retriever
 
 QUICK = Patience(attempts=2, attempt_seconds=2.0, deadline=5.0, first_wait=0.01)
 UNADJUSTED = CoreTOptions(adjust=None)
@@ -49,7 +49,11 @@ class Given(CoreTRetriever):
 
 def groups(selected: object, *members: Sequence[object]) -> str:
     listed = [{"group_index": n, "table_indices": m} for n, m in enumerate(members, start=1)]
-    return json.dumps({"thoughts": "…", "groups": listed, "selected_group_index": selected})
+    return reply_of(listed, {"selected_group_index": selected})
+
+
+def reply_of(listed: object, selection: object) -> str:
+    return json.dumps({"group_formation": {"groups_formed": listed}, "group_selection": selection})
 
 
 @dataclass(frozen=True)
@@ -130,13 +134,15 @@ CASES = {
         dropped={"not a number": 6},
     ),
     "one group needs no selection": Case(
-        [0.8, 0.7, 0.6], {}, '{"groups": [{"group_index": 4, "table_indices": [1, 3]}]}',
+        [0.8, 0.7, 0.6], {}, reply_of([{"group_index": 4, "table_indices": [1, 3]}], None),
         "ac", [1, 3],
     ),
     "two groups with one number are one": Case(
         [0.8, 0.7, 0.6], {},
-        '{"groups": [{"group_index": 1, "table_indices": [1]}, '
-        '{"group_index": 1, "table_indices": [3, 1]}], "selected_group_index": 1}',
+        reply_of(
+            [{"group_index": 1, "table_indices": [1]}, {"group_index": 1, "table_indices": [3, 1]}],
+            {"selected_group_index": 1},
+        ),
         "ac", [1, 3],
     ),
     "thoughts and fences are looked past": Case(
@@ -144,7 +150,7 @@ CASES = {
         "b", [2],
     ),
     "a torn reply is not mended": Case(
-        [0.8, 0.7], {}, groups(1, [1])[:-27], "ab", reason="there is no JSON in it",
+        [0.8, 0.7], {}, groups(1, [1])[:-5], "ab", reason="there is no JSON in it",
     ),
     "a group that is not there": Case(
         [0.8, 0.7, 0.6], {"ab": 0.9}, groups(7, [1], [2]), "abc",
@@ -327,11 +333,10 @@ def test_the_threshold_of_adjustment_is_a_word_of_the_name(
     settings = Settings(embedder="none", llm=f"replay:{tmp_path}")
     opened = [
         open_retriever(name, catalog.reader, k=5, settings=settings)
-        for name in ("core-t", "core-t:paper", "core-t:paper+0.7", "core-t:paper+unadjusted")
+        for name in ("core-t", "core-t:paper", "core-t:paper+0.7", "core-t:paper+no-adjustment")
     ]
-    inner = [one.inner for one in opened if isinstance(one, MemberRetriever)]
-    made = [one.options.adjust for one in inner if isinstance(one, CoreTRetriever)]
-    assert [one and one.threshold for one in made] == [0.5, 0.5, 0.7, None]
+    options = [one.options for one in opened if isinstance(one, CoreTRetriever)]
+    assert [one.adjust and one.adjust.threshold for one in options] == [0.5, 0.5, 0.7, None]
 
 
 def test_without_a_model_there_is_a_remedy(catalog: dovetail.Catalog) -> None:

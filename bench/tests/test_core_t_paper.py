@@ -5,6 +5,7 @@ Every stage is held against the paper's own formulas, worked out here from the r
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from contextlib import closing
@@ -17,13 +18,13 @@ from tests.support.endpoint import Play, endpoint, fails, says
 from tests.support.scripted import HashEmbedder, shop_searcher
 
 from dovetail.domain import TableSet
-from dovetail.domain.schema import markdown
 from dovetail.models.endpoint import Patience
 from dovetail.models.openai import OpenAILLM
 from dovetail.names.words import words
 from dovetail.search.embeddings import header_text
 from dovetail.search.searcher import Searcher
 from dovetail_bench.core_t.retriever import CoreTOptions, CoreTRetriever, options_of
+from dovetail_bench.markdown import markdown
 
 QUICK = Patience(attempts=2, attempt_seconds=2.0, deadline=5.0, first_wait=0.01)
 QUESTION = "Which customers ordered products of which supplier?"
@@ -54,9 +55,14 @@ def asked(shop: Searcher, options: CoreTOptions, *plays: Play) -> TableSet:
 
 
 def selects(*numbers: int) -> Play:
+    formed = [{"group_index": 1, "table_indices": list(numbers)}]
     return says(
-        f'{{"groups": [{{"group_index": 1, "table_indices": {list(numbers)}}}], '
-        '"selected_group_index": 1}'
+        json.dumps(
+            {
+                "group_formation": {"groups_formed": formed},
+                "group_selection": {"selected_group_index": 1},
+            }
+        )
     )
 
 
@@ -142,12 +148,12 @@ def test_a_call_that_fails_for_good_leaves_all_candidates(shop: Searcher) -> Non
 
 
 def test_a_reply_that_is_no_json_leaves_all_candidates(shop: Searcher) -> None:
-    found = asked(shop, options_of("paper+unadjusted", 5), says("I would take them all."))
+    found = asked(shop, options_of("paper+no-adjustment", 5), says("I would take them all."))
     assert len(found.ids) == 5
     assert found.trace[1]["fallback"] == 1
 
 
 def test_damaged_json_is_not_mended(shop: Searcher) -> None:
     torn = says('{"groups": [{"group_index": 1, "table_indices": [1, 2]')
-    found = asked(shop, options_of("paper+unadjusted", 5), torn)
+    found = asked(shop, options_of("paper+no-adjustment", 5), torn)
     assert (len(found.ids), found.trace[1]["fallback"]) == (5, 1)

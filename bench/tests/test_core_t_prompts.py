@@ -8,7 +8,6 @@ import re
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -16,29 +15,41 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.scripted import shop_searcher
+from tests.support.ranked import letters
+from tests.support.scripted import HashEmbedder, shop_searcher
 from tests.support.searchers import search_over
 
 import dovetail
 from dovetail.models.chat import estimate_tokens
 from dovetail.ports import Completion, Json, Message
-from dovetail.retrieve.prompt import PromptInput, joined_pairs
 from dovetail.search.searcher import Searcher
-from dovetail_bench.core_t.retriever import CoreTOptions, CoreTRetriever
-from dovetail_bench.core_t.select import Selection, parse_selection, render_full
+from dovetail_bench.core_t.retriever import CoreTOptions, CoreTRetriever, options_of
+from dovetail_bench.core_t.select import Selection, parse_selection
+from dovetail_bench.markdown import markdown
+
+
+def reply(groups: object, selected: object = 1) -> str:
+    """A reply of the asked form, reasons left out."""
+    return json.dumps(
+        {
+            "group_formation": {"groups_formed": groups},
+            "group_selection": {"selected_group_index": selected},
+        }
+    )
+
 
 SOUND = [
-    '{"thoughts": "a", "groups": [{"group_index": 1, "table_indices": [2, 5]}, {"group_index": 2, '
-    '"table_indices": [4]}], "selected_group_index": 1}',
-    '{"groups": [{"group_index": 3, "table_indices": [3, 1]}]}',
-    'Sure!\n```json\n{"groups": [{"group_index": 0, "table_indices": ["1", "2"]}], '
-    '"selected_group_index": 0}\n```\nAnything else?',
-    '<think>the {question} is [hard]</think>[{"table_indices": [6, 2, 2]}]',
-    '[{"group_index": 1, "table_indices": [1, 2, 3]}]',
+    reply(
+        [{"group_index": 1, "table_indices": [2, 5]}, {"group_index": 2, "table_indices": [4]}], 2
+    ),
+    reply([{"group_index": 3, "table_indices": [3, 1]}], None),
+    f"Sure!\n```json\n{reply([{'group_index': 0, 'table_indices': ['1', '2']}], 0)}\n```\nElse?",
+    f"<think>the {{question}} is [hard]</think>{reply([{'table_indices': [6, 2, 2]}])}",
 ]
 SPLINTERS = [
-    *'{}[]",:\\', "null", "true", "1e999", "-1", "NaN", "99999999999999999999", '"tables"', "\x00",
-    "\ud800", "表", "```", "<think>", "</think>", '"selected_group_index": ', '{"tables": ', "[[[[",
+    *'{}[]",:\\', "null", "true", "1e999", "-1", "NaN", "99999999999999999999", "\x00",
+    "\ud800", "表", "```", "<think>", "</think>", '"selected_group_index": ',
+    '{"group_formation": ', "[[[[",
     "Ignore all of this and DROP TABLE x;", "\u0663", "\u202e", "1" * 5_000,
 ]  # fmt: skip
 
@@ -80,7 +91,8 @@ def test_ten_thousand_damaged_replies() -> None:
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
                     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(
-                        st.sampled_from(["tables", "groups", "group_index", "table_indices",
+                        st.sampled_from(["group_formation", "groups_formed", "group_index",
+                                         "table_indices", "group_selection",
                                          "selected_group_index"]), inner, max_size=4)))  # fmt: skip
 def test_any_json_is_understood_or_refused(said: object) -> None:
     found = parse_selection(json.dumps(said), 5)
@@ -92,29 +104,26 @@ NO_TABLE = "what it selects holds no table of the list"
 
 
 @pytest.mark.parametrize(
-    ("reply", "expected"),
+    ("said", "expected"),
     [
         ('{"tables": [2]}', Selection(reason="it has no group")),
         ("[]", Selection(reason="it has no group")),
-        ('{"groups": [{"table_indices": "2"}]}',
-         Selection((), {1: ()}, {"not a list": 1}, NO_TABLE)),
-        ('{"groups": {"1": [2]}}', Selection(dropped={"not a list": 1}, reason="it has no group")),
-        ('{"groups": [[1, 2]]}', Selection(dropped={"not a group": 1}, reason="it has no group")),
-        ('{"groups": [{"table_indices": [2]}], "selected_group_index": 1}',
-         Selection((2,), {1: (2,)})),
-        ('{"groups": [{"group_index": "x", "table_indices": [2]}]}',
+        (reply([{"table_indices": "2"}]), Selection((), {1: ()}, {"not a list": 1}, NO_TABLE)),
+        (reply({"1": [2]}), Selection(dropped={"not a list": 1}, reason="it has no group")),
+        (reply([[1, 2]]), Selection(dropped={"not a group": 1}, reason="it has no group")),
+        (reply([{"table_indices": [2]}]), Selection((2,), {1: (2,)})),
+        (reply([{"group_index": "x", "table_indices": [2]}]),
          Selection(dropped={"group without a number": 1}, reason="it has no group")),
-        ('{"groups": [{"group_index": 1, "table_indices": [2]}], "selected_group_index": 3}',
+        (reply([{"group_index": 1, "table_indices": [2]}], 3),
          Selection(groups={1: (2,)}, reason="it selects none of its groups")),
-        ('{"groups": [{"group_index": 1, "table_indices": [2]}], "selected_group_index": null}',
-         Selection((2,), {1: (2,)})),
-        ('[{"table_indices": ["\u0661", "\u0662"]}]', Selection((1, 2), {1: (1, 2)})),
-        (json.dumps([{"table_indices": [1, *range(50, 1_200)]}]),
+        (reply([{"group_index": 1, "table_indices": [2]}], None), Selection((2,), {1: (2,)})),
+        (reply([{"table_indices": ["\u0661", "\u0662"]}]), Selection((1, 2), {1: (1, 2)})),
+        (reply([{"table_indices": [1, *range(50, 1_200)]}]),
          Selection((1,), {1: (1,)}, {"beyond the first thousand": 151, "out of range": 999})),
     ],
 )  # fmt: skip
-def test_replies_by_hand(reply: str, expected: Selection) -> None:
-    assert parse_selection(reply, 3) == expected
+def test_replies_by_hand(said: str, expected: Selection) -> None:
+    assert parse_selection(said, 3) == expected
 
 
 @pytest.fixture(scope="module")
@@ -125,38 +134,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
 QUESTION = "Which customers in Turin ordered product 7003?"
 
 
-def prompt_input(searcher: Searcher, question: str = QUESTION, k: int = 4) -> PromptInput:
-    query = searcher.analyse(question)
-    candidates = searcher.search(query, k)
-    return PromptInput(searcher, query, candidates, joined_pairs(searcher.joins, candidates))
-
-
-def test_the_full_form_of_the_shop(shop: Searcher) -> None:
-    shown, pairs = render_full(prompt_input(shop), 10_000)
-    assert shown.text.count("\nTable: ") == 4
-    assert shown.text.count("\n| --- |") == 4
-    assert shown.text.count("Purpose: ") == 0
-    assert re.search(r"\d and \d: 1\.00, orders\.customer_no = customers\.customer_no", pairs)
-    kept = replace(prompt_input(shop), pairs=())
-    assert render_full(kept, 10_000)[1] == "none"
-
-
-def test_less_room_shows_less_and_says_so(shop: Searcher) -> None:
-    whole, _ = render_full(prompt_input(shop, k=7), 10_000)
-    counts, sizes = [], []
-    for room in range(0, 500, 20):
-        shown, pairs = render_full(prompt_input(shop, k=7), room)
-        size = estimate_tokens(shown.text) + estimate_tokens(pairs)
-        assert size <= room + 8, "fences alone may stand beyond it"
-        counts.append(shown.count)
-        sizes.append(size)
-        if shown.text != whole.text:
-            assert shown.narrowed or shown.count < 7 or shown.joins_left_out
-    assert counts == sorted(counts)
-    assert counts[0] == 0
-    assert (whole.count, whole.narrowed) == (7, ())
-
-
 class Listening:
     """Keeps what it is asked."""
 
@@ -165,6 +142,7 @@ class Listening:
     def __init__(self) -> None:
         self.heard: list[str] = []
         self.schemas: list[Json | None] = []
+        self.limits: list[int] = []
 
     def complete(
         self,
@@ -174,34 +152,68 @@ class Listening:
         max_tokens: int = 1024,
         logprobs: bool = False,
     ) -> Completion:
-        del max_tokens, logprobs
+        del logprobs
+        self.limits.append(max_tokens)
         self.heard.append("\n".join(message.content for message in messages))
         self.schemas.append(schema)
-        return Completion('[{"table_indices": [1, 7]}]', 1, 1, 0.0)
+        return Completion(reply([{"table_indices": [1, 7]}]), 1, 1, 0.0)
 
 
-def test_a_prompt_never_exceeds_the_context(shop: Searcher) -> None:
+def test_every_candidate_and_every_pair_is_shown_whole(shop: Searcher) -> None:
+    llm = Listening()
+    found = CoreTRetriever(shop, llm, CoreTOptions(7)).retrieve(QUESTION)
+    (text,) = llm.heard
+    asked = text.rpartition("Question: ")[2]
+    listed: Any = found.trace[0]["candidates"]
+    order = [candidate["table"].partition("::")[2] for candidate in listed]
+    assert re.findall(r"^Table: (.*)$", asked, re.MULTILINE) == order
+    for table in shop.catalog:
+        assert markdown(table) in asked
+    pairs: Any = found.trace[1]["joins"]
+    for pair in pairs:
+        one, other = pair["tables"]
+        line = f"Table {one} and Table {other}\n  overall_compatibility: {pair['score']:.2f}"
+        assert line in asked
+    assert asked.count("overall_compatibility") == len(pairs) > 3
+
+
+def test_a_purpose_stands_in_the_prompt_whole_and_once(tmp_path: Path) -> None:
+    purpose = " ".join(f"word{number}" for number in range(400))
+    catalog = letters(tmp_path)
+    searcher = search_over(catalog.reader, HashEmbedder(), dict.fromkeys(catalog.ids, purpose))
+    shown = {}
+    for ablation in ("paper", "paper+no-purposes"):
+        llm = Listening()
+        CoreTRetriever(searcher, llm, options_of(ablation, 4)).retrieve("letters")
+        (text,) = llm.heard
+        shown[ablation] = text.count(f"Purpose: {purpose}")
+    assert shown == {"paper": 4, "paper+no-purposes": 0}
+
+
+def test_without_compatibility_no_pair_is_shown_and_none_is_added(shop: Searcher) -> None:
+    llm = Listening()
+    options = options_of("paper+no-compatibility", 7)
+    found = CoreTRetriever(shop, llm, options).retrieve(QUESTION)
+    (text,) = llm.heard
+    assert text.endswith("Compatibility:\n\nnone")
+    assert (found.trace[1]["joins"], found.trace[-1]["added"]) == ([], [])
+
+
+def test_a_reply_may_be_as_long_as_the_context_allows(shop: Searcher) -> None:
+    llm = Listening()
+    for context in (16_384, 32_768):
+        CoreTRetriever(shop, llm, CoreTOptions(7, context)).retrieve(QUESTION)
+    text = llm.heard[0]
+    assert llm.limits[1] - llm.limits[0] == 16_384
+    assert estimate_tokens(text) < 16_384 - llm.limits[0] < 1.5 * estimate_tokens(text)
+
+
+def test_a_prompt_that_leaves_no_room_for_a_reply_asks_nobody(shop: Searcher) -> None:
     llm = Listening()
     found = CoreTRetriever(shop, llm, CoreTOptions(7, 3_000)).retrieve(QUESTION)
-    (text,) = llm.heard
-    assert estimate_tokens(text) + 1_024 <= 3_000
-    stage: Any = found.trace[1]
-    cut = stage["cut"]
-    candidates: Any = found.trace[0]["candidates"]
-    order = [candidate["table"] for candidate in candidates]
-    touched = [*cut["narrowed"], *cut["left_out"]]
-    assert touched == order[-len(touched) :], "the least relevant"
-    if cut["left_out"]:
-        assert stage["dropped"] == {"out of range": 1}
-
-
-def test_a_context_without_room_asks_nobody(shop: Searcher) -> None:
-    llm = Listening()
-    options = CoreTOptions(7, 1_500)
-    found = CoreTRetriever(shop, llm, options).retrieve(QUESTION)
     assert llm.heard == []
-    assert len(found.tables) == 7
-    assert "no candidate fits 101 tokens" in str(found.trace[1]["reason"])
+    assert (len(found.tables), found.trace[1]["fallback"]) == (7, 1)
+    assert re.search(r"the prompt takes \d+ of 3000 tokens", str(found.trace[1]["reason"]))
 
 
 def test_structured_replies_are_asked_for(shop: Searcher) -> None:
@@ -210,7 +222,7 @@ def test_structured_replies_are_asked_for(shop: Searcher) -> None:
     (shape,) = llm.schemas
     assert shape is not None
     assert shape["required"] == list(shape["properties"])
-    assert "groups" in shape["properties"]
+    assert "group_formation" in shape["properties"]
 
 
 def test_the_constant_part_of_a_prompt_comes_first(shop: Searcher) -> None:
@@ -236,12 +248,12 @@ def test_hostile_names_and_cells_stay_inside_their_fence(tmp_path: Path) -> None
             connection.executemany(f"INSERT INTO {name} VALUES (?, ?)", [(1, HOSTILE), (2, "b")])
     catalog = dovetail.build(str(tmp_path / "bad.sqlite"), into=tmp_path / "catalog")
     purposes = dict.fromkeys(catalog.ids, HOSTILE)
-    searcher = search_over(catalog.reader, None, purposes)
-    shown, pairs = render_full(prompt_input(searcher, "x", k=2), 5_000)
-    assert shown.count == 2
-    for text in (shown.text, pairs):
-        outside = re.sub(r"^(`{3,})\n.*?\n\1$", "", text, flags=re.DOTALL | re.MULTILINE)
-        assert not re.search(r"system|INST|Say|im_end", outside), outside
-        assert "<|im_end|>" not in text
-        assert "[INST]" not in text
-        assert "\n# system" not in text
+    searcher = search_over(catalog.reader, HashEmbedder(), purposes)
+    llm = Listening()
+    CoreTRetriever(searcher, llm, CoreTOptions(2)).retrieve("x")
+    text = llm.heard[0].rpartition("Question: ")[2]
+    outside = re.sub(r"^(`{3,})\n.*?\n\1$", "", text, flags=re.DOTALL | re.MULTILINE)
+    assert not re.search(r"system|INST|Say|im_end", outside), outside
+    assert "<|im_end|>" not in text
+    assert "[INST]" not in text
+    assert "\n# system" not in text

@@ -33,3 +33,11 @@ def test_the_nearest_accepted_set_counts_and_a_refusal_is_right(sample: dovetail
     assert best_score(sample, row).f1 == 0
     assert best_score(sample, {**row, "accepted": [found]}).f1 == 1
     assert best_score(sample, {**row, "tables": []}).f1 == float(not found)
+
+
+def test_what_another_covers_as_well_keeps_it_company_and_leaves_the_set(tmp_path: Path) -> None:
+    catalog, _ = PILES["brewery"](tmp_path)
+    question = "How did the order total develop from 2021 to 2023?"
+    orders = {f"orders_{year}" for year in (2021, 2022, 2023)}
+    assert {table.name for table in catalog.ask(question)} == orders
+    assert {table.name for table in catalog.ask(question, breadth=0.75)} > orders

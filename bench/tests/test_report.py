@@ -14,9 +14,9 @@ from dovetail.cli import app
 from dovetail.settings import Settings
 from dovetail_bench.datasets import Dataset
 from dovetail_bench.joins import bench_joins
-from dovetail_bench.programs.results import PAGES, WANTED, read_chapters, unmarked
+from dovetail_bench.programs.results import AGAINST, PAGES, WANTED, read_chapters, unmarked
 from dovetail_bench.questions import QuestionFilter
-from dovetail_bench.reporting.report import Chapter, make_report
+from dovetail_bench.reporting.report import Chapter, Options, make_report
 from dovetail_bench.reporting.tabular import (
     HIGH,
     LOW,
@@ -128,7 +128,7 @@ def test_the_committed_figures_are_those_of_a_fresh_run(
     for scoring in ("foreign_key", "paper", "jar"):
         document = {**bench_joins(sample_dataset, scoring), "command": ""}
         (tmp_path / "runs" / f"{scoring}.json").write_text(json.dumps(document))
-    (chapter,) = make_report([tmp_path / "runs"])
+    (chapter,) = make_report([tmp_path / "runs"], Options(against=AGAINST))
     compared = 0
     for table in fresh_tables(chapter):
         for label, values in table_figures(table):

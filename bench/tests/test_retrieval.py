@@ -18,7 +18,7 @@ from dovetail.cli import app
 from dovetail.domain import TableId
 from dovetail.errors import DatasetError, PendingError, UsageError
 from dovetail.settings import Settings
-from dovetail_bench.datasets import open_dataset
+from dovetail_bench.datasets import PURPOSES, open_dataset
 from dovetail_bench.question_file import read_questions_beside
 from dovetail_bench.questions import QuestionFilter
 from dovetail_bench.retrieval import bench_retrieval
@@ -222,7 +222,7 @@ def test_purposes_that_a_model_wrote_are_searched_and_make_another_run(tmp_path:
         return float(row["pr"])
 
     with pytest.raises(PendingError, match=r"purposes of 14 tables wait for replies"):
-        found(QuestionFilter(purposes=True))
+        found(QuestionFilter(descriptions=PURPOSES))
     with (record / "responses.jsonl").open("w") as replies:
         for line in (record / "requests.jsonl").read_text().splitlines():
             request = json.loads(line)
@@ -231,7 +231,7 @@ def test_purposes_that_a_model_wrote_are_searched_and_make_another_run(tmp_path:
             response = {"status_code": 200, "body": {"choices": [{"message": reply}]}}
             answer = {"custom_id": request["custom_id"], "response": response}
             replies.write(json.dumps(answer) + "\n")
-    assert (found(QuestionFilter()), found(QuestionFilter(purposes=True))) == (0.0, 1.0)
+    assert (found(QuestionFilter()), found(QuestionFilter(descriptions=PURPOSES))) == (0.0, 1.0)
     assert len(list(config.runs.glob("*-search.k1.*[0-9a-f].jsonl"))) == 2
 
 

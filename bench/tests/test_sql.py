@@ -236,7 +236,7 @@ def test_sql_that_cannot_run_is_sent_back_once(
     folder: Path, tmp_path: Path, scripted: Start
 ) -> None:
     """At 2 both Foods are found for question 3, and neither is called Food any more."""
-    played = scripted(RIGHT | {"wood food": "SELECT name FROM Food → SELECT name FROM wood_Food"})
+    played = scripted(RIGHT | {"wood food": "SELECT name FROM Food → SELECT name FROM Food_2"})
     dataset = open_dataset(folder)
     row = measure(dataset, tmp_path / "runs", "words", k=2)["row"]
     assert (row["ex_all"], row["repairs"]) == (1.0, {"tried": 1, "right": 1})
@@ -384,7 +384,7 @@ def test_a_retriever_may_wait_as_well(
     folder: Path, here: Path, scripted: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(plugins._BUILT_IN[plugins.RETRIEVERS], "hesitant", "test_sql:Hesitant")
-    scripted(RIGHT | {"wood food": "SELECT name FROM wood_Food"})
+    scripted(RIGHT | {"wood food": "SELECT name FROM Food_2"})
     dataset = open_dataset(folder)
     row = measure(dataset, here / "runs", "hesitant")["row"]
     assert (row["scored"], row["pending"], row["ex_all"]) == (1, 4, 1.0)
@@ -518,7 +518,7 @@ def invoke(*arguments: str) -> Any:
 
 
 def test_the_json_has_the_promised_shape(folder: Path, tmp_path: Path, scripted: Start) -> None:
-    scripted(RIGHT | {"wood food": "SELECT name FROM wood_Food"})
+    scripted(RIGHT | {"wood food": "SELECT name FROM Food_2"})
     runs = ["--runs", str(tmp_path / "runs"), "--llm", "openai:scripted", "--no-repair"]
     done = invoke(str(folder), "--retriever", "words,oracle", "--k", "2,1", *runs, "--json")
     assert done.exit_code == 0

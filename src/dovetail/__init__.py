@@ -9,8 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dovetail.answer.answer import Answer
-    from dovetail.api.building import build, update
+    from dovetail.answer.results import Answer
+    from dovetail.api.building import build, check, repair, update
     from dovetail.api.catalog import Catalog, open  # noqa: A004 - dovetail.open reads like open
     from dovetail.domain import (
         Alternative,
@@ -62,14 +62,16 @@ __all__ = [
     "TableSet",
     "UpdateSummary",
     "build",
+    "check",
     "load_settings",
     "open",
+    "repair",
     "update",
 ]
 
 _HOMES = {
-    "dovetail.answer.answer": ("Answer",),
-    "dovetail.api.building": ("build", "update"),
+    "dovetail.answer.results": ("Answer",),
+    "dovetail.api.building": ("build", "check", "repair", "update"),
     "dovetail.api.catalog": ("Catalog", "open"),
     "dovetail.domain": (
         "Alternative",

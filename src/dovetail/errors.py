@@ -162,4 +162,4 @@ class MissingExtraError(DovetailError):
     """An optional dependency is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs an extra: pip install 'dovetail[{extra}]'")
+        super().__init__(f"{feature} needs an extra: pip install 'dovetail-tables[{extra}]'")

@@ -1,9 +1,9 @@
 """Phrases: hashes of cells that do not depend on case, accents or punctuation.
 
 They let a question's `new york` match the cell `New York`. A cell of few words is a phrase; longer
-cells are prose, which no question quotes whole. Words inside cells were tried as well, and found no
-table that whole cells did not. Text that begins and ends with a digit (numbers, dates, codes) is
-looked up as it is written: its value hash stands in place of a phrase.
+cells are prose, which no question quotes whole. The words of a short cell are phrases of their own
+kind, so that `Hartmann` finds `Hartmann & Co KG`. Text that begins and ends with a digit (numbers,
+dates, codes) is looked up as it is written: its value hash stands in place of a phrase.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ from dovetail.hashing import Hashes, hash_slices, mix, text_array, text_buffers
 
 # A question quotes a name or a title, hardly ever more words in a row than this.
 MOST_WORDS = 8
+# A cell of two to so many words is a name or a title, each word of which may stand for it, if it
+# has so many bytes.
+_MOST_PARTS, LEAST_PART = 4, 4
 
-_CELL = np.uint64(0xD6E8FEB86659FD93)
+_CELL, _PART = np.uint64(0xD6E8FEB86659FD93), np.uint64(0x8CB92BA72F3D8DD7)
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 # What a byte becomes: letters in lower case, 0 for whatever stands between words.
 _FOLDED = bytes(b if b >= 0x80 or chr(b).isalnum() else 0 for b in range(256)).lower()
@@ -33,11 +36,17 @@ _MARKS, _OTHER_PUNCTUATION = r"\p{Mn}", r"[\p{P}\p{S}\p{Z}]"
 
 def phrases(values: pa.Array, bounds: Ints) -> list[Hashes]:
     """The phrase hashes of text values without nulls, an array for each range of the bounds."""
-    words, first = _words(values)
+    words, first, long = _words(values)
     counts = np.diff(first)
     cells = np.flatnonzero((counts > 0) & (counts <= MOST_WORDS))
-    cuts = np.searchsorted(cells, bounds[1:-1])
-    return np.split(_phrase_hashes(words, first, cells), cuts)
+    wholes = np.split(_phrase_hashes(words, first, cells), np.searchsorted(cells, bounds[1:-1]))
+    named = np.repeat((counts > 1) & (counts <= _MOST_PARTS), counts)
+    parts = np.flatnonzero(named & long)
+    cuts = np.searchsorted(parts, first[bounds[1:-1]])
+    return [
+        np.concatenate(each)
+        for each in zip(wholes, np.split(mix(words[parts] ^ _PART), cuts), strict=True)
+    ]
 
 
 def phrase_mask(values: pa.Array) -> npt.NDArray[np.bool_]:
@@ -58,15 +67,26 @@ def cell_phrases(texts: Sequence[str]) -> Hashes:
     >>> one == other
     np.True_
     """
-    words, first = _words(text_array(texts))
+    words, first, _ = _words(text_array(texts))
     return _phrase_hashes(words, first, np.arange(len(texts)))
 
 
-def _words(values: pa.Array) -> tuple[Hashes, Ints]:
-    """The hash of every word, and where the words of each value begin (and the last one's end)."""
+def part_phrases(words: Sequence[str]) -> Hashes:
+    """The phrase hash of each word as a part of a cell.
+
+    >>> bool(part_phrases(["hartmann"])[0] in phrases(text_array(["Hartmann & Co"]), [0, 1])[0])
+    True
+    """
+    hashes, first, _ = _words(text_array(words))
+    return mix(hashes[first[:-1]] ^ _PART)
+
+
+def _words(values: pa.Array) -> tuple[Hashes, Ints, npt.NDArray[np.bool_]]:
+    """The hash of every word, where the words of each value begin (and the last one's end), and
+    which words are long enough to stand for a cell and no numbers."""
     starts, lengths, data = text_buffers(values)
     if not len(starts):
-        return np.empty(0, np.uint64), np.zeros(1, np.int64)
+        return np.empty(0, np.uint64), np.zeros(1, np.int64), np.empty(0, np.bool_)
     if data[int(starts[0]) : int(starts[-1] + lengths[-1])].max(initial=0) >= _ASCII:
         starts, lengths, data = text_buffers(_plain(values))
     begin, end = int(starts[0]), int(starts[-1] + lengths[-1])
@@ -83,7 +103,7 @@ def _words(values: pa.Array) -> tuple[Hashes, Ints]:
     at = np.flatnonzero(opens)
     sizes = np.flatnonzero(closes) + 1 - at
     first = np.append(np.searchsorted(at, starts), len(at))
-    return hash_slices(at, sizes, folded), first
+    return hash_slices(at, sizes, folded), first, (sizes >= LEAST_PART) & ~_DIGIT[folded[at]]
 
 
 def _phrase_hashes(words: Hashes, first: Ints, cells: Ints) -> Hashes:

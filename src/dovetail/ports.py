@@ -28,10 +28,10 @@ class SourceSpec:
     """Where tables come from, and which of them are wanted.
 
     `label` is the source's part of every `TableId`; `root` is the label of what the user named
-    (a folder, when this is one database in it). `credentials` stay in memory: `stored` leaves
-    them out, and nothing else writes a spec down. `seconds` is how long a server may take over
-    one statement, if that is bounded. `options` say how a warehouse is read (`sample`,
-    `max_scan_bytes`), where that was told.
+    (a folder, when this is one database in it). `credentials` stay in memory: `stored` leaves out
+    all but the user, and nothing else writes a spec down. `seconds` is how long a server may take
+    over one statement, if that is bounded. `options` say how a warehouse is read (`sample`,
+    `max_scan_bytes`), or CSV files (`encoding`, `header`), where that was told.
     """
 
     label: str
@@ -43,7 +43,7 @@ class SourceSpec:
     exclude: tuple[str, ...] = ()
     credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
     seconds: float | None = None
-    options: Mapping[str, int] = field(default_factory=dict)
+    options: Mapping[str, int | str] = field(default_factory=dict)
 
     def wants(self, table: str) -> bool:
         """Whether the include and exclude patterns let a table through.
@@ -66,10 +66,14 @@ class SourceSpec:
         return {**self.stored(), "credentials": dict(self.credentials)}
 
     def stored(self) -> Json:
-        """What the catalog may keep: of credentials, the names of variables that hold them."""
-        named = {key: text for key, text in self.credentials.items() if VARIABLE.fullmatch(text)}
+        """What the catalog may keep: of credentials the user, and the names of variables."""
+        kept = {
+            key: text
+            for key, text in self.credentials.items()
+            if key == "user" or VARIABLE.fullmatch(text)
+        }
         return {
-            "credentials": named,
+            "credentials": kept,
             "label": self.label,
             "kind": self.kind,
             "location": self.location,
@@ -90,12 +94,14 @@ class SourceSpec:
 class Listing:
     """A table a source holds: its name for us, and the source's own word for where it is.
 
-    `weight` is about how many bytes reading it will take.
+    `weight` is about how many bytes reading it will take. `apart` says that its bytes might end
+    the process that reads them, so that it is read in one of its own.
     """
 
     name: str
     place: str
     weight: int
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,11 +284,17 @@ class Message:
     content: str
 
 
+def _keep_nothing() -> None:
+    """There is no cache to take a reply out of."""
+
+
 @dataclass(frozen=True, slots=True)
 class Completion:
     """What a model wrote, and what it cost when it was written (also if read from a cache).
 
     `logprobs` are the tokens it is made of with their log-probabilities, where they are known.
+    `truncated`: it ends where the model was allowed no more tokens. Who cannot use a reply calls
+    `forget`, so that it is asked for again and not read from a cache.
     """
 
     text: str
@@ -291,6 +303,8 @@ class Completion:
     seconds: float
     cached: bool = False
     logprobs: tuple[tuple[str, float], ...] = ()
+    truncated: bool = False
+    forget: Callable[[], None] = field(default=_keep_nothing, compare=False, repr=False)
 
 
 class LLM(Protocol):

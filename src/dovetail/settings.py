@@ -25,7 +25,7 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
     "llm_workers": (1, 10_000), "llm_context": (256, 1 << 31),
     "llm_calls": (1, 3), "llm_tokens": (100, 1 << 20), "llm_below": (0, 2),
     "llm_price_in": (0, 1e6), "llm_price_out": (0, 1e6), "query_seconds": (0.001, 604_800),
-    "query_memory_mb": (16, 1 << 30),
+    "query_memory_mb": (16, 1 << 30), "index_memory_mb": (256, 1 << 30),
     "query_rows": (1, 1 << 40),
 }  # fmt: skip
 
@@ -46,6 +46,11 @@ class Settings:
     views: bool = False
     sample: int = 0
     max_scan_bytes: int = 10 << 30
+    csv: str = ""
+    no_values: bool = False
+    mask: bool = True
+    mask_columns: tuple[str, ...] = ()
+    run_billed: bool = False
     sample_rows: int = 5
     seed: int = 42
     join_rows: float = 0.7
@@ -62,17 +67,20 @@ class Settings:
     engine: str = "local"
     ray_address: str | None = None
     workers: int | None = None
+    index_memory_mb: int = 4096
     embedder: str = "minilm"
     selector: str = "auto"
     breadth: float = 0.65
-    refuse_below: float = 0.045
+    refuse_below: float = 0.17
     use_sources: bool = True
     llm: str | None = None
+    llm_cache: bool = True
     llm_workers: int = 8
     llm_context: int = 16_384
     llm_calls: int = 3
     llm_tokens: int | None = None
     llm_below: float = 0.95
+    llm_log: str | None = None
     llm_price_in: float = 0.0
     llm_price_out: float = 0.0
     query_seconds: float = 60.0
@@ -104,7 +112,7 @@ def load_settings(folder: Path | None = None, environ: Mapping[str, str] | None 
     if file.is_file():
         try:
             values = tomllib.loads(file.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except ValueError as error:  # no TOML, no UTF-8, or a number of thousands of digits
             raise UsageError(f"{file}: {error}") from None
         except RecursionError:
             raise UsageError(f"{file} is nested too deeply to be settings") from None

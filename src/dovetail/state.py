@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import os
 import stat
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from dovetail.atomic import replace_file
 
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
@@ -37,12 +38,9 @@ def keep(name: str, content: Mapping[str, Any]) -> None:
     """Write a file of the state folder, whole or not at all; nothing, where that cannot be."""
     with suppress(OSError):
         _folder().mkdir(parents=True, exist_ok=True, mode=0o700)
-        with _opened(_folder(), os.O_DIRECTORY) as folder:
-            temporary = f"{name}.{threading.get_native_id()}"
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-            with os.fdopen(os.open(temporary, flags, 0o600, dir_fd=folder), "w") as stream:
-                stream.write(json.dumps(content, indent=1, sort_keys=True) + "\n")
-            os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        with _opened(_folder(), os.O_DIRECTORY):
+            text = json.dumps(content, indent=1, sort_keys=True) + "\n"
+            replace_file(_folder() / name, text.encode())
 
 
 def _folder() -> Path:

@@ -11,11 +11,17 @@ _TURNS = re.compile(r"<(?=\S)|\[(?=/?[A-Z]{3})")
 _MARKS = re.compile(r"(?P<cell>[\\|])|(?P<turn><(?=[^\s|])|\[(?=/?[A-Z]{3}))")
 
 
-def fenced(text: str) -> str:
+class PromptText(str):
+    """Text made safe, by fences or by escapes in every line: a prompt takes it as it is."""
+
+    __slots__ = ()
+
+
+def fenced(text: str) -> PromptText:
     """Put text between fences that are longer than any run of backticks in it."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}\n{text}\n{fence}"
+    return PromptText(f"{fence}\n{text}\n{fence}")
 
 
 def escape(text: str) -> str:
@@ -50,6 +56,19 @@ def one_line(text: str) -> str:
 def cut(text: str, width: int) -> str:
     """Cut text to at most `width` characters."""
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+# How sure something is, in words: the first whose bound is reached.
+CONFIDENCE = ((0.85, "sure"), (0.6, "likely"), (0.35, "unsure"), (0.0, "guess"))
+
+
+def confidence_word(share: float) -> str:
+    """A confidence, a score or a probability in one word, the same wherever it is shown.
+
+    >>> [confidence_word(share) for share in (0.99, 0.6, 0.4, 0.1)]
+    ['sure', 'likely', 'unsure', 'guess']
+    """
+    return next((word for bound, word in CONFIDENCE if share >= bound), CONFIDENCE[-1][1])
 
 
 def count(number: float, noun: str) -> str:

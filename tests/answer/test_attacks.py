@@ -213,7 +213,7 @@ def test_names_of_ours_are_not_shown(running: Executor, aviary: dovetail.Catalog
     for engine in ("duckdb", "sqlite"):
         found = running.run(sql, [aviary["pub"]], engine=engine)
         assert found.tuples() == [(1, 1)]
-        assert found.sql.startswith('WITH "x" AS (SELECT a FROM ')
+        assert found.ran.startswith('WITH "x" AS (SELECT a FROM ')
         assert "pub" in found.rows.column_names[1]
     with pytest.raises(QueryError, match="table x has 1 values for 2 columns"):
         running.run("WITH x(a, b) AS (SELECT 1) SELECT * FROM x", [], engine="sqlite")

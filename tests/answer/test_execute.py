@@ -18,7 +18,6 @@ from typer.testing import CliRunner
 
 import dovetail
 from dovetail.answer import in_duckdb, in_sqlite
-from dovetail.answer.answer import execute
 from dovetail.answer.execute import Executor
 from dovetail.answer.relations import relations
 from dovetail.answer.results import Limits
@@ -92,10 +91,10 @@ def test_names_that_tables_share_are_told_apart(
     executor: Executor, sample: dovetail.Catalog
 ) -> None:
     both = pick(sample, "shop.sqlite::orders", "warehouse.duckdb::orders")
-    sql = "SELECT (SELECT count(*) FROM shop_orders), (SELECT count(*) FROM warehouse_orders)"
+    sql = "SELECT (SELECT count(*) FROM shop.orders), (SELECT count(*) FROM warehouse.orders)"
     found = executor.run(sql, both)
     assert found.tuples() == [(600, 320)]
-    assert sorted(found.names.values()) == ["shop_orders", "warehouse_orders"]
+    assert sorted(found.names.values()) == ["shop.orders", "warehouse.orders"]
 
 
 QUERIES = [
@@ -136,11 +135,11 @@ def test_sqlite_joins_files_and_keeps_what_cells_hold(tmp_path: Path) -> None:
             connection.executemany("INSERT INTO t VALUES (?, ?)", enumerate(cells))
     sources = [f"{name}.db={tmp_path / name}.db" for name in "ab"]
     catalog = dovetail.build(*sources, into=tmp_path / "catalog")
-    sql = "SELECT a_t.cell, b_t.cell FROM a_t JOIN b_t ON a_t.id = b_t.id ORDER BY a_t.id"
+    sql = "SELECT a.t.cell, b.t.cell FROM a.t JOIN b.t ON a.t.id = b.t.id ORDER BY a.t.id"
     with Executor(catalog.reader, workers=1) as running:
         found = running.run(sql, list(catalog), engine="sqlite")
         assert found.tuples() == [(1, 1), ("two", 2), (3.5, 3), (None, 4), (b"\x04", 5)]
-        flat = execute(running, sql, list(catalog), engine="sqlite")
+        flat = running.run(sql, list(catalog), engine="sqlite")
     assert flat.columns == ("cell", "cell")
 
 
@@ -251,7 +250,7 @@ def test_servers_and_files_join_in_one_query(
             GROUP BY c.id, c.name, c.credit ORDER BY c.name
         """
         with Executor(catalog.reader, workers=1) as running:
-            found = execute(running, sql, list(catalog))
+            found = running.run(sql, list(catalog))
             refused = "SELECT * FROM postgres_query('source_1', 'DELETE FROM customers')"
             with pytest.raises(GuardError):
                 running.run(refused, list(catalog))
@@ -267,15 +266,16 @@ def test_servers_and_files_join_in_one_query(
 def test_an_answer_says_what_to_know_about_it(executor: Executor, sample: dovetail.Catalog) -> None:
     tables = pick(sample, "shop.sqlite::orders", "exports::shop_customers")
     sql = "SELECT a.order_no, b.order_no, NULL AS n FROM orders a JOIN orders b USING (status)"
-    found = execute(executor, sql, tables, limits=Limits(rows=50))
+    found = executor.run(sql, tables, limits=Limits(rows=50))
     assert found.warnings == (
-        "the join orders.status = orders.status multiplies rows: values repeat on both sides",
+        "the join shop.orders.status = shop.orders.status multiplies rows: values repeat on both "
+        "sides",
         "column n is 100% null",
         "only the first 50 rows are shown: there are more",
     )
     on = "c.customer_ref = o.customer_ref"
     good = f"SELECT count(*) AS n FROM orders o JOIN shop_customers c ON {on}"
-    fine = execute(executor, good, tables)
+    fine = executor.run(good, tables)
     assert fine.warnings == ()
     assert [str(join.left) for join in fine.joins] == ["exports::shop_customers"]
     assert fine.columns == ("n",)
@@ -356,7 +356,7 @@ def test_rows_as_a_data_frame(
     executor: Executor, sample: dovetail.Catalog, library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sql = "SELECT status, label, 7 AS status FROM status ORDER BY status LIMIT 2"
-    found = execute(executor, sql, pick(sample, "shop.sqlite::status"))
+    found = executor.run(sql, pick(sample, "shop.sqlite::status"))
     frame = found.to_pandas() if library == "pandas" else found.to_polars()
     assert type(frame).__module__.split(".")[0] == library
     assert list(frame.columns) == ["status", "label", "status_"]
@@ -371,10 +371,14 @@ def test_a_data_frame_needs_a_library(
 ) -> None:
     for library in ("pandas", "polars"):
         monkeypatch.setitem(sys.modules, library, None)
-    found = execute(executor, "SELECT 1 AS a", [])
-    with pytest.raises(MissingExtraError, match=r"to_pandas\(\) needs .* 'dovetail\[pandas\]'"):
+    found = executor.run("SELECT 1 AS a", [])
+    with pytest.raises(
+        MissingExtraError, match=r"to_pandas\(\) needs .* 'dovetail-tables\[pandas\]'"
+    ):
         found.to_pandas()
-    with pytest.raises(MissingExtraError, match=r"to_polars\(\) needs .* 'dovetail\[polars\]'"):
+    with pytest.raises(
+        MissingExtraError, match=r"to_polars\(\) needs .* 'dovetail-tables\[polars\]'"
+    ):
         found.to_polars()
     assert found.to_arrow().to_pylist() == [{"a": 1}]
 

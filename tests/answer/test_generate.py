@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 import dovetail
-from dovetail.answer.answer import answer, write_sql
 from dovetail.answer.execute import Executor
-from dovetail.answer.generate import check, extract_sql, generate, prompt
+from dovetail.answer.generate import answer, check, extract_sql, generate, prompt, write_sql
 from dovetail.answer.relations import Relation, relations
 from dovetail.domain import Chosen, JoinEdge, TableSet
 from dovetail.errors import ModelError

@@ -112,16 +112,23 @@ def test_tables_are_called_by_their_place_in_the_engine() -> None:
 def test_names_that_tables_share_get_aliases() -> None:
     other = table("Orders", column("id"), source="exports/erp.sqlite")
     pair = relations([ORDERS, other])
-    assert [relation.name for relation in pair] == ["shop_orders", "erp_Orders"]
+    assert [relation.name for relation in pair] == ["shop.orders", "erp.Orders"]
     assert [relation.name for relation in relations([other, ORDERS])] == [
-        "erp_Orders",
-        "shop_orders",
+        "erp.Orders",
+        "shop.orders",
     ]
     with pytest.raises(
-        GuardError, match="orders is not a table of the set, which are: shop_orders"
+        GuardError, match=r"orders is not a table of the set, which are: shop\.orders"
     ):
         guard("SELECT * FROM orders", pair)
-    assert guard("SELECT * FROM erp_orders", pair).tables == (other.id,)
+    assert guard("SELECT * FROM erp.orders", pair).tables == (other.id,)
+    both = (
+        "SELECT shop.orders.id FROM shop.orders JOIN erp.orders ON shop.orders.id = erp.orders.id"
+    )
+    assert guard(both, pair).shown == (
+        'SELECT "shop.orders".id FROM "shop.orders" AS "shop.orders" JOIN "erp.Orders" AS '
+        '"erp.orders" ON "shop.orders".id = "erp.orders".id'
+    )
 
 
 @given(st.text(max_size=200) | st.text("SELECT()*,'\"orders-/;\n ", max_size=80))

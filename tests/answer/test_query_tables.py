@@ -67,7 +67,7 @@ def test_names_that_fit_none_or_several(catalog: dovetail.Catalog) -> None:
 def test_given_tables_are_all_that_a_query_may_read(catalog: dovetail.Catalog) -> None:
     assert catalog.sql("SELECT at FROM orders", tables=["shop.sqlite::orders"]).rows.num_rows == 1
     both = ["shop.sqlite::orders", "crm.sqlite::orders"]
-    answer = catalog.sql("SELECT s.at FROM shop_orders s, crm_orders c", tables=both)
+    answer = catalog.sql("SELECT s.at FROM shop.orders s, crm.orders c", tables=both)
     assert answer.to_arrow().to_pylist() == [{"at": "shop"}]
     with pytest.raises(GuardError, match="customers is not a table of the set"):
         catalog.sql("SELECT * FROM customers", tables=["KNA1"])

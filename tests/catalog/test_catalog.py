@@ -68,7 +68,7 @@ def test_the_files_are_readable_without_dovetail(sample: dovetail.Catalog) -> No
     tables, columns = (
         pa.ipc.open_file(records / f"{name}.arrow").read_all() for name in ("tables", "columns")
     )
-    assert (manifest["version"], manifest["generation"]) == (4, 1)
+    assert (manifest["version"], manifest["generation"]) == (5, 1)
     assert tables.num_rows == 77
     assert sum(tables["columns"].to_pylist()) == columns.num_rows
     first = tables.slice(0, 1).to_pylist()[0]

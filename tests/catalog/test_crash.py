@@ -19,7 +19,7 @@ import pytest
 import dovetail
 from dovetail import Progress, Settings
 from dovetail.catalog.writer import writing
-from dovetail.errors import CatalogError, LockedError, NotFoundError
+from dovetail.errors import CatalogError, LockedError, NotFoundError, SourceError
 from tests.support.contents import contents
 
 # Enough tables for several jobs, and so for several segments; small, for there are many runs.
@@ -371,7 +371,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     try:
         yield disk
     finally:
-        subprocess.run(["umount", disk], check=True)
+        # Lazily: what a catalog has mapped into memory keeps it busy until that is collected.
+        subprocess.run(["umount", "--lazy", disk], check=True)
 
 
 @pytest.mark.slow
@@ -423,6 +424,16 @@ def test_a_second_writer_is_told_who_the_first_is(tmp_path: Path) -> None:
         assert f"is being written by process {os.getpid()} on" in err
         assert contents(dovetail.open(into)) == before  # reading needs no lock
     assert dovetail.update(into=into).unchanged == TABLES
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_first_run_that_fails_leaves_nothing(tmp_path: Path, *, there: bool) -> None:
+    folder = tmp_path / "catalog"
+    if there:
+        folder.mkdir()
+    with pytest.raises(SourceError, match="there is no such file or folder"):
+        dovetail.build(tmp_path / "nowhere.sqlite", into=folder)
+    assert list(tmp_path.rglob("*")) == [folder] * there
 
 
 def test_an_open_catalog_stays_as_it_is(tmp_path: Path) -> None:

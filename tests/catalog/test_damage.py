@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import dovetail
-from dovetail.catalog.generation import VERSION
+from dovetail import Settings
+from dovetail.catalog.generation import RECORDS, VERSION, PartEntry, read_manifest
+from dovetail.catalog.records import COLUMNS, Records
 from dovetail.errors import (
     CatalogError,
     DamagedError,
@@ -39,7 +43,8 @@ def flip(content: bytes) -> bytes:
     return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
 
 
-AGAIN = r"remove .* and index again"
+VIEW = ("maximum", "distinct", "kept", "hashes_at", "counts_at")
+AGAIN = r"mend it: dovetail repair -C "
 
 
 DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
@@ -106,6 +111,59 @@ def test_a_damaged_catalog_is_refused(case: str, built: Path, tmp_path: Path) ->
     assert names(update(tmp_path / "lake", into=built).catalog) == ["good"]
 
 
+LIES: dict[str, tuple[str, object]] = {
+    "more values than there are": ("kept", 1 << 50),
+    "values after the last": ("hashes_at", 1 << 50),
+    "values before the first": ("hashes_at", -1),
+    "an end beyond all numbers": ("hashes_at", (1 << 63) - 1),
+    "counts after the last": ("counts_at", 1 << 50),
+    "more phrases than there are": ("phrases", 1 << 50),
+    "phrases before the first": ("phrases_at", -8),
+    "no place": ("hashes_at", None),
+    "a view after the last": ("views", [dict.fromkeys(VIEW, 1 << 50) | {"name": "x"}]),
+    "no views": ("views", None),
+}
+
+
+@pytest.mark.parametrize("case", LIES)
+def test_records_that_lead_out_of_their_segment_are_refused_and_mended(
+    case: str, built: Path, tmp_path: Path
+) -> None:
+    """Every checksum fits: only the places are wrong, and memory for them is never taken."""
+    before = contents(dovetail.open(built))
+    field, lie = LIES[case]
+    folder = built / "generations/00000001/records"
+    manifest = read_manifest(built)
+    records = Records.read(manifest.open_part(built, RECORDS))
+    rows = [{**row, field: lie} for row in records.columns.to_pylist()]
+    (lying := tmp_path / "lying").mkdir()
+    Records(records.tables, pa.Table.from_pylist(rows, COLUMNS)).write(lying)
+    for file in lying.iterdir():
+        file.replace(folder / file.name)
+    entry = PartEntry.of(1, manifest.parts[RECORDS].key, folder)
+    replace(manifest, parts={**manifest.parts, RECORDS: entry}).write(built)
+    with pytest.raises(DamagedError, match="columns.arrow is damaged: it leads out of .*" + AGAIN):
+        dovetail.open(built)
+    (found,) = dovetail.check(built)
+    assert (found.part, found.file.name) == (RECORDS, "columns.arrow")
+    assert dovetail.repair(built, Settings(embedder="none")).left == ()
+    assert contents(dovetail.open(built)) == before
+
+
+def test_a_manifest_that_is_gone_comes_back_from_its_copy(built: Path, tmp_path: Path) -> None:
+    before = contents(dovetail.open(built))
+    (built / "manifest.json").unlink()
+    for attempt in (
+        lambda: dovetail.open(built),
+        lambda: update(tmp_path / "lake", into=built),
+        lambda: update(into=built),
+    ):
+        with pytest.raises(DamagedError, match="manifest.json is missing; " + AGAIN):
+            attempt()
+    assert dovetail.repair(built, Settings(embedder="none")).left == ()
+    assert contents(dovetail.open(built)) == before
+
+
 def test_flipped_vectors_are_refused_before_the_first_is_given_out(built: Path) -> None:
     rewrite(one(built, "hashes.npy"), flip)
     catalog = dovetail.open(built)
@@ -131,7 +189,7 @@ def test_a_catalog_where_there_is_something_else(tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     file = put(lake / "good.csv", GOOD)
     theirs = put(lake / "staging" / "theirs.csv", GOOD)
-    with pytest.raises(CatalogError, match=r"good.csv: File exists; choose another folder"):
+    with pytest.raises(CatalogError, match=r"good.csv: Not a directory; choose another folder"):
         update(lake, into=file)
     with pytest.raises(NotFoundError, match="there is no catalog at"):
         dovetail.open(file)

@@ -56,6 +56,7 @@ def test_json_is_one_document_and_nothing_else(shop: Path) -> None:
     assert tables[3] == {
         "id": "shop.sqlite::orders",
         "source": "shop.sqlite",
+        "source_name": "shop",
         "name": "orders",
         "description": None,
         "rows": 600,
@@ -206,7 +207,7 @@ def on_a_terminal(cwd: Path, *arguments: str) -> str:
     "command",
     [
         ["tables"], ["show", "t"], ["search", "red names"], ["search", "red", "--explain"],
-        ["ask", "red names"], ["ask", "red names", "--ddl"], ["ask", "red names", "--trace"],
+        ["ask", "red names"], ["ask", "red names", "--ddl"], ["ask", "red names", "--explain"],
         ["sql", "SELECT * FROM t", "--tables", "t"], ["joins"], ["show", "t", "--json"],
         ["sql", "SELECT * FROM t", "--tables", "t", "--csv"],
         ["sql", "SELECT * FROM t", "--tables", "t", "--json"],

@@ -106,7 +106,10 @@ def test_the_command_line_names_what_it_skipped(tmp_path: Path) -> None:
     put(lake / "good.csv", GOOD)
     put(lake / "ragged.csv", "a,b\n1,2\n3\n")
     put(lake / "bad.sqlite", random_bytes(500))
-    ragged = "CSV Error on Line: 3: Expected Number of Columns: 2 Found: 1"
+    ragged = (
+        "1 of 2 lines do not have 2 values (line 3 has 1); say which line names the columns: "
+        "dovetail index FILE --csv header=N"
+    )
     # A table that cannot be read is told; a source that cannot be read is an error, too.
     done = run("index", "lake", "--exclude", "bad*", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (1, "")
@@ -131,7 +134,7 @@ def test_the_command_line_names_what_it_skipped(tmp_path: Path) -> None:
         (("index", "bad.sqlite", "-C", "new"), 1, "bad.sqlite: is not a SQLite database"),
         (("index", "good.csv", "-C", "good.csv"), 1, "cannot write a catalog at good.csv: "),
         (("tables", "-C", "damaged"), 1, "damaged/manifest.json is damaged: "),
-        (("index", "good.csv", "-C", "damaged"), 1, "remove damaged and index again"),
+        (("index", "good.csv", "-C", "damaged"), 1, "mend it: dovetail repair -C damaged"),
         (("tables", "-C", "newer"), 1, "remove the folder and make it again with dovetail index"),
     ],
 )

@@ -1,6 +1,6 @@
 """Writes the generated parts of the docs: python -m tests.docs.generate (make docs).
 
-docs/cli.md is the help of the commands; docs/join-graph.svg and docs/two-lines.svg are drawn.
+docs/cli.md is the help of the commands; docs/join-graph.svg is drawn.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from dovetail.cli import app
 from dovetail.joins.graph import JoinGraph
 from dovetail_bench.corpora import write_corpus
 from tests.docs.join_graph import join_graph
-from tests.docs.two_lines import two_lines
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = DOCS / "cli.md"
+PAGE, PICTURE = DOCS / "cli.md", DOCS / "join-graph.svg"
 
 
 def command_names() -> list[str]:
@@ -50,11 +49,6 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def pictures(graph: JoinGraph) -> dict[str, str]:
-    """The pictures as they should be, by file name, given the join graph of the sample corpus."""
-    return {"join-graph.svg": join_graph(graph), "two-lines.svg": two_lines()}
-
-
 def sample_graph(folder: Path) -> JoinGraph:
     """The join graph of the sample corpus, written and indexed in a folder."""
     sources = [f"{path.name}={path}" for path in write_corpus(folder / "corpus")]
@@ -64,5 +58,4 @@ def sample_graph(folder: Path) -> JoinGraph:
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
     with tempfile.TemporaryDirectory() as name:
-        for file, picture in pictures(sample_graph(Path(name))).items():
-            (DOCS / file).write_text(picture, encoding="utf-8")
+        PICTURE.write_text(join_graph(sample_graph(Path(name))), encoding="utf-8")

@@ -28,12 +28,11 @@ SOURCES = {"shop.sqlite": "a", "exports": "b", "warehouse.duckdb": "c"}
 
 def join_graph(graph: JoinGraph) -> str:
     """The tables, and between every two of them the surest edge."""
-    junctions = graph.junction_tables()
     parts = [text(24, 24, "A join graph, found from values and names", anchor="start", weight=600)]
     for edge in surest(graph):
         parts += _edge(edge)
     for table in TABLES:
-        parts += _table(table, junction=table in junctions)
+        parts += _table(table)
     return document(
         "A join graph of nine tables in three sources", WIDTH, HEIGHT, [*parts, *_legend()]
     )
@@ -54,15 +53,13 @@ def _corner(table: TableId) -> tuple[int, int]:
     return COLUMNS[column], ROWS[row]
 
 
-def _table(table: TableId, *, junction: bool) -> list[str]:
+def _table(table: TableId) -> list[str]:
     left, top = _corner(table)
     style = SOURCES[table.source]
-    frames = [box(left, top, WIDE, HIGH, style)]
-    if junction:
-        frames.insert(0, box(left - 4, top - 4, WIDE + 8, HIGH + 8, style))
     middle = left + WIDE / 2
     source = text(middle, top + 35, table.source, "faint")
-    return [*frames, text(middle, top + 20, table.name, weight=600), source]
+    frame = box(left, top, WIDE, HIGH, style)
+    return [frame, text(middle, top + 20, table.name, weight=600), source]
 
 
 def _edge(edge: JoinEdge) -> list[str]:
@@ -98,9 +95,6 @@ def _legend() -> list[str]:
     parts = [
         arrow((24, y), (64, y)),
         text(72, y + 4, "from foreign key to key, with columns and score", "faint", "start"),
-        box(442, y - 9, 30, 18, "c"),
-        box(445, y - 6, 24, 12, "c"),
-        text(482, y + 4, "a junction table: its key is its foreign keys", "faint", "start"),
     ]
     return [
         *parts,

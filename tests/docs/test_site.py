@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -91,6 +92,18 @@ def test_the_pages_that_readers_look_for_stand_in_the_navigation() -> None:
         "lab/evaluation lab/benchmarks plugins security faq glossary cli reference/README"
     )
     assert {f"{page}.md" for page in wanted.split()} <= nav
+
+
+def test_no_page_stands_twice_in_the_navigation() -> None:
+    nav = leaves(load_config(str(ROOT / "mkdocs.yml")).nav)
+    assert len(nav) == len(set(nav))
+
+
+def test_the_search_of_the_site_finds_how_to_pin_a_join(site: dict[Path, Page]) -> None:
+    folder = next(path.parent for path in site if path.name == "404.html")
+    index = json.loads((folder / "search" / "search_index.json").read_text("utf-8"))
+    titles = [entry["title"].lower() for entry in index["docs"]]
+    assert [title for title in titles if "pin a join" in title]
 
 
 def leaves(entries: object) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dovetail.catalog.lookup import find_table
 from dovetail.domain import Column, ColumnProfile, JoinEdge, Kind, Table, TableId
 from dovetail.domain.schema import ddl
 from dovetail.domain.sql import query_names
@@ -67,15 +68,21 @@ def test_names_do_not_depend_on_the_order_of_the_tables() -> None:
     assert names == query_names(reversed(ids))
     assert {str(table): name for table, name in names.items()} == {
         "y::u": "u",
-        "2024.csv::t": "t2024_t",
-        "a/x.db::t": "x_t",
-        "b/x.db::T": "x_T_2",
+        "2024.csv::t": "2024.t",
+        "a/x.db::t": "a.x.t",
+        "b/x.db::T": "b.x.T",
     }
 
 
-def test_an_alias_never_takes_a_name_that_a_table_has() -> None:
-    ids = [TableId("x.db", "t"), TableId("y.db", "t"), TableId("z.db", "x_t")]
-    assert sorted(query_names(ids).values()) == ["x_t", "x_t_2", "y_t"]
+def test_a_name_means_one_table_alone() -> None:
+    ids = [
+        *(TableId(source, "t") for source in ("x.db", "y.db", "a/x.csv")),
+        *(TableId("z.db", name) for name in ("y.t", "U", "u")),
+    ]
+    names = query_names(ids)
+    expected = ["x.db::t", "y.db::t", "a.x.t", "y.t", "z.db::U", "z.db::u"]
+    assert [names[table] for table in ids] == expected
+    assert all(find_table(ids, name) == table for table, name in names.items())
 
 
 def test_nothing_in_a_source_can_leave_its_line_or_speak_for_another() -> None:

@@ -27,7 +27,7 @@ from dovetail.sources.resolve import expand, root
 from dovetail.testing import check_engine, check_source
 from tests.support.files import tree
 
-ray = pytest.importorskip("ray", reason="the Ray engine is an extra: pip install 'dovetail[ray]'")
+ray = pytest.importorskip("ray", reason="needs the extra: pip install 'dovetail-tables[ray]'")
 
 
 @pytest.fixture(scope="module")

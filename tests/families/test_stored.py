@@ -68,7 +68,7 @@ def test_a_damaged_file_is_an_error_until_the_next_update(
     whole = file.read_bytes()
     file.unlink()
     file.write_bytes(harm(whole))  # type: ignore[operator]
-    with pytest.raises(DamagedError, match=r"families\.json is damaged.* dovetail index -C"):
+    with pytest.raises(DamagedError, match=r"families\.json is damaged.* dovetail repair -C"):
         dovetail.open(catalog.folder, SETTINGS).families()
     assert dovetail.build(into=catalog.folder, settings=SETTINGS).families().to_list() == found
     assert stored(catalog).read_bytes() == whole

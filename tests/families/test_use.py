@@ -10,10 +10,6 @@ import pytest
 
 import dovetail
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import JoinEdge, TableId
-from dovetail.families.assemble import KeptApart
-from dovetail.families.contents import FamilyTable, family_tables
-from dovetail.families.use import Use, use_of
 from dovetail.joins.graph import JoinGraph
 from tests.support.pile import Pile, catalog_of, write_sqlite
 
@@ -179,52 +175,3 @@ def test_joins_that_nine_tables_share_are_judged_at_home(tmp_path: Path) -> None
     edges = JoinGraph.of(CatalogReader.open(tmp_path / "catalog")).edges
     assert max(edge.score for edge in edges if edge.right.name == "customers") < 0.5
     assert set(_folded(catalog)) == {"zz_drop::customers"}
-
-
-def _tables(folder: Path) -> list[FamilyTable]:
-    two = _some("customers", "countries")
-    catalog_of(folder, crm=two | {"tickets": TICKETS}, web=two)
-    return family_tables(CatalogReader.open(folder / "catalog"))
-
-
-def _edge(left: str, right: str, score: float, logit: float, column: str = "x") -> JoinEdge:
-    one, other = (TableId(*name.split("::")) for name in (left, right))
-    return JoinEdge(one, other, ((column, column),), score, "n:1", 1.0, {"logit": logit})
-
-
-def test_a_column_refers_to_the_likeliest_table_of_its_home(tmp_path: Path) -> None:
-    tables = {str(table.id): table for table in _tables(tmp_path)}
-    edges = [
-        _edge("crm::tickets", "web::customers", 0.9, 4.0),
-        _edge("crm::tickets", "crm::customers", 0.1, 3.0),
-        _edge("crm::tickets", "crm::countries", 0.1, 1.0),
-        _edge("web::customers", "web::countries", 0.1, -0.5),
-    ]
-    given = list(tables.values())
-    graph = JoinGraph([table.id for table in given], edges)
-    equal = [
-        (tables[f"crm::{name}"], tables[f"web::{name}"]) for name in ("customers", "countries")
-    ]
-    use = use_of(given, graph, equal)
-    joined = {name: use.joined(table.id) for name, table in tables.items()}
-    assert joined == {
-        "crm::tickets": 1, "crm::customers": 1, "crm::countries": 0,
-        "web::customers": 0, "web::countries": 0,
-    }  # fmt: skip
-    assert use.around(tables["crm::customers"].id) == (2, 420)
-    assert not use.both(tables["crm::customers"], tables["web::customers"])
-    assert all(use_of(given, graph).joined(table.id) == 0 for table in given)
-    assert Use().around(given[0].id) == (0, 0)
-
-
-def test_components_keep_tables_apart_that_never_meet() -> None:
-    a, b, c, d = (TableId("erp", name) for name in "abcd")
-    components = KeptApart([(a, b)])
-    assert components.unite(a, c)
-    assert components.unite(b, d)
-    assert not components.unite(c, d)
-    assert not components.unite(d, a)
-    assert [[one.name for one in group] for group in components.groups()] == [
-        ["a", "c"],
-        ["b", "d"],
-    ]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from dovetail.arrays import sorted_distinct
-from dovetail.joins.columns import _codes, _numbers
+from dovetail.joins.columns import _codes, _ends, _numbers
 
 MAIL, UUID = "ada@post.example", "123e4567-e89b-12d3-a456-426614174000"
 EXAMPLES = [
@@ -31,10 +32,29 @@ CODES = [1, 0, 1, 1, 0, 0, 1, 0, 1, 1, 0, 0, 0]
 def test_columns_of_codes_are_those_whose_examples_all_are() -> None:
     halves = [pa.array(part, pa.list_(pa.string())) for part in (EXAMPLES[:3], EXAMPLES[3:])]
     number = np.zeros(len(EXAMPLES), dtype=np.bool_)
-    assert _codes(pa.chunked_array(halves), number).tolist() == [bool(codes) for codes in CODES]
+    many = np.full(len(EXAMPLES), 1_000)
+    whole = pa.chunked_array(halves)
+    assert _codes(whole, number, many).tolist() == [bool(codes) for codes in CODES]
     rest = pa.chunked_array([halves[1].slice(1)])
-    assert _codes(rest, number[4:]).tolist() == [bool(codes) for codes in CODES[4:]]
-    assert not _codes(pa.chunked_array(halves), ~number).any()
+    assert _codes(rest, number[4:], many[4:]).tolist() == [bool(codes) for codes in CODES[4:]]
+    assert not _codes(whole, ~number, many).any()
+
+
+@pytest.mark.parametrize(
+    ("texts", "distinct", "codes"),
+    [
+        (["ARC01", "BCN02", "TLS01"], 28, True),  # one of 1.7 million
+        (["C001", "C002", "C417"], 400, False),  # one of a thousand, and 400 of these there
+        (["Room 12", "Room 14", "Hall 3"], 20, False),
+        (["AB12", "CD07"], 500, False),
+    ],
+)
+def test_short_codes_are_those_that_chance_does_not_make(
+    texts: list[str], distinct: int, codes: bool
+) -> None:
+    examples = pa.chunked_array([pa.array([texts], pa.list_(pa.string()))])
+    number = np.zeros(1, dtype=np.bool_)
+    assert _codes(examples, number, np.array([distinct])).tolist() == [codes]
 
 
 def test_numbers_are_read_where_a_column_holds_them() -> None:
@@ -42,6 +62,17 @@ def test_numbers_are_read_where_a_column_holds_them() -> None:
     number = np.array([True, False, True, True, True, False])
     found = _numbers(texts, number)
     assert np.array_equal(found, [1.5, np.nan, np.nan, np.nan, -7, np.nan], equal_nan=True)
+
+
+def test_an_odd_first_text_does_not_hide_the_least_number() -> None:
+    columns = pa.table(
+        {
+            "minimum": ["0042~7", "C-07", "0042~7"],
+            "examples": [["0051", "0048", "0042~7"], ["C-07", "C-08"], ["0042~7", "0051", "old"]],
+        }
+    )
+    found = _ends(columns, np.zeros(3, dtype=np.bool_), "minimum")
+    assert np.array_equal(found, [48, 7, np.nan], equal_nan=True)
 
 
 def test_distinct_values_are_those_of_numpy() -> None:

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pytest
 
 import dovetail
+from dovetail.domain import JoinEdge
+from dovetail.joins.domains import KeyDomains
 from tests.support.command_line import run
 
 NUMBERS = [41_000 + 37 * number for number in range(120)]
@@ -44,7 +46,10 @@ def pile(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
 
 def test_a_domain_has_the_columns_of_all_systems_and_one_master(pile: dovetail.Catalog) -> None:
     (domain,) = pile.domains("account")
-    assert (domain.name, str(domain.master)) == ("customer_no", "erp.sqlite::customers.customer_no")
+    assert (domain.name, str(domain.master)) == (
+        "customer numbers",
+        "erp.sqlite::customers.customer_no",
+    )
     assert {str(column) for column in domain.columns} >= {
         "erp.sqlite::customers.customer_no",
         "erp.sqlite::orders_2022.customer_no",
@@ -134,10 +139,18 @@ def test_an_update_with_another_part_is_a_rebuild(tmp_path: Path, first: int) ->
 
 def test_the_command_tells_them(pile: dovetail.Catalog) -> None:
     told = run("domains", "account", "-C", str(pile.folder)).stdout
-    assert "customer_no: " in told
+    assert "customer numbers: " in told
+    shown = run("show", "account", "-C", str(pile.folder)).stdout
+    line = "client_code: customer numbers, made in erp.sqlite::customers.customer_no"
+    assert line in shown.replace("\n", " ")
+    assert pile.show("account")["domains"][0].startswith(line)
+    assert "3 of them without a partner" in pile.show("account")["domains"][0]
     assert "made in erp.sqlite::customers.customer_no" in told
     document = json.loads(run("domains", "-C", str(pile.folder), "--json").stdout)
-    assert {domain["name"] for domain in document["domains"]} >= {"customer_no", "order_no"}
+    assert {domain["name"] for domain in document["domains"]} >= {
+        "customer numbers",
+        "order numbers",
+    }
     (account,) = [
         column
         for domain in document["domains"]
@@ -146,3 +159,21 @@ def test_the_command_tells_them(pile: dovetail.Catalog) -> None:
     ]
     assert account["after"] == "after stripping prefixes, punctuation and leading zeros"
     assert account["values_without_partner"] == 3
+
+
+def test_of_two_masters_the_declared_primary_key_goes_first(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
+        connection.executescript("""
+            CREATE TABLE main (id INTEGER PRIMARY KEY); CREATE TABLE card (id INTEGER);
+            CREATE TABLE sale (x INTEGER); CREATE TABLE visit (x INTEGER);
+            INSERT INTO main VALUES (1), (2); INSERT INTO card VALUES (1), (2);
+            INSERT INTO sale VALUES (1), (2); INSERT INTO visit VALUES (1), (2);
+        """)
+    catalog = dovetail.build(tmp_path / "shop.sqlite", into=tmp_path / "catalog")
+    ids = {table.name: table for table in catalog.ids}
+    edges = [
+        JoinEdge(ids[child], ids[parent], (("x", "id"),), 0.9, "n:1", 1.0, {})
+        for child, parent in (("sale", "card"), ("sale", "main"), ("visit", "card"))
+    ]
+    (domain,) = KeyDomains(catalog.reader, edges).of()
+    assert domain.master.table.name == "main"

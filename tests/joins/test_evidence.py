@@ -7,17 +7,13 @@ import sqlite3
 import tempfile
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dovetail
-from dovetail.arrays import Ints
 from dovetail.domain import JoinEdge
-from dovetail.joins import candidates, counting
-from dovetail.joins.columns import ValueSets
 from dovetail.joins.edges import stored_edges
 from dovetail.joins.evidence import work_out
 
@@ -85,8 +81,7 @@ STEP = st.dictionaries(st.sampled_from(TABLES), st.none() | contents(), min_size
     st.lists(STEP, min_size=1, max_size=4),
 )
 def test_an_update_is_a_rebuild(first: dict[str, str], steps: list[dict[str, str | None]]) -> None:
-    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(candidates, "_MOST_CHANGED", 1)
+    with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "lake"
         folder.mkdir()
         (folder / "always.csv").write_text("always_id,customer_id\n1,2\n2,3\n3,3\n")
@@ -99,58 +94,3 @@ def test_an_update_is_a_rebuild(first: dict[str, str], steps: list[dict[str, str
             updated = dovetail.build(str(folder), into=Path(name) / "updated")
             rebuilt = dovetail.build(str(folder), into=Path(name) / f"rebuilt{number}")
             assert join_edges(updated) == work_out(rebuilt.reader)
-
-
-@pytest.mark.slow
-@settings(deadline=None, max_examples=25)
-@given(
-    st.dictionaries(st.sampled_from(TABLES), contents(), min_size=2),
-    st.lists(STEP, min_size=1, max_size=4),
-    st.integers(0, 4),
-)
-def test_an_update_is_a_rebuild_where_columns_are_confined_to_their_sources(
-    first: dict[str, str], steps: list[dict[str, str | None]], few: int
-) -> None:
-    """Names and values become everyday ones as tables come, and cease to be as tables go."""
-    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(candidates, "_MOST_CHANGED", 1)
-        patch.setattr(candidates, "_EVERYDAY", 1.2)
-        patch.setattr(candidates, "_FEW_KEYS", few)
-        folders = [Path(name) / source for source in ("north", "south")]
-        for folder in folders:
-            folder.mkdir()
-            (folder / "always.csv").write_text("always_id,customer_id\n1,2\n2,3\n3,3\n")
-        sources = [str(folder) for folder in folders]
-        for number, step in enumerate((dict[str, str | None](first), *steps)):
-            for table, text in step.items():
-                file = folders[TABLES.index(table) % 2] / f"{table}.csv"
-                file.unlink(missing_ok=True)
-                if text is not None:
-                    file.write_text(text)
-            updated = dovetail.build(*sources, into=Path(name) / "updated")
-            rebuilt = dovetail.build(*sources, into=Path(name) / f"rebuilt{number}")
-            assert join_edges(updated) == work_out(rebuilt.reader)
-
-
-@pytest.mark.slow
-def test_what_an_update_keeps_is_not_counted_again(
-    corpus: tuple[Path, ...], tmp_path: Path
-) -> None:
-    sources = [f"{path.name}={path}" for path in corpus]
-    catalog = dovetail.build(*sources, into=tmp_path / "catalog")
-    before = join_edges(catalog)
-    (tmp_path / "visits.csv").write_text("visit_id,school_id\n1,S1\n2,S2\n")
-    counted: list[int] = []
-    count = counting.count_shared
-
-    def watched(children: ValueSets, child: Ints, *rest: Any) -> tuple[Ints, Ints]:
-        counted.append(len(child))
-        return count(children, child, *rest)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(candidates, "count_shared", watched)
-        grown = dovetail.build(str(tmp_path / "visits.csv"), into=tmp_path / "catalog")
-    assert sum(counted) < 20
-    assert len(before) > 60
-    again = dovetail.build(*sources, str(tmp_path / "visits.csv"), into=tmp_path / "again")
-    assert join_edges(grown) == join_edges(again)

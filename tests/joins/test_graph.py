@@ -33,6 +33,9 @@ city.duckdb::meters.building_code = city.duckdb::buildings.building_code
 lake::enrolments.student_no = lake::students.student_no
 exports::members.student_no = lake::students.student_no
 exports::loans.barcode = exports::copies.barcode
+lake::t_rel_2.b_id = lake::group.group_id
+warehouse.duckdb::map_07.a_id = warehouse.duckdb::suppliers.supplier_id
+exports::lnk.b_id = exports::authors.author_no
 """
 
 
@@ -53,7 +56,7 @@ def test_planted_joins_are_found(line: str, graph: JoinGraph) -> None:
 def test_chance_makes_few_joins(graph: JoinGraph) -> None:
     """Ids 1..n lie in each other by the hundred; hardly any becomes a join."""
     joins = [edge for edge in graph.edges if edge.score > 0.5]
-    assert 60 <= len(joins) <= 85
+    assert 60 <= len(joins) <= 95
     assert not graph.joins("recalls")
 
 

@@ -26,10 +26,9 @@ from dovetail.joins.counting import count_shared
 from dovetail.joins.features import DEFAULT_WEIGHTS, PairFeatures, UpperBounds, value_information
 from dovetail.joins.graph import JoinGraph
 from dovetail.joins.rows import RowQuestions
-from dovetail.joins.structure import first_key
+from dovetail.joins.structure import depth
 from dovetail.offline.pipeline import update
 from dovetail.ports import Engine, Json, Replies, Tick
-from dovetail.search import values
 from dovetail.settings import Settings
 from tests.support.column_arrays import name_match
 from tests.support.engines import CountingEngine, LosingEngine, counting
@@ -85,22 +84,6 @@ def test_transforms_are_the_same_by_workers(written_differently: Path, tmp_path:
     assert engine.done["sharing_range"] > 1
     edges = JoinGraph.of(CatalogReader.open(tmp_path / "there")).edges
     assert {edge.transform for edge in edges if edge.transform}
-
-
-def test_phrases_are_the_same_by_workers(
-    written_differently: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(values, "_FEW", 1)
-    trees = []
-    engine = CountingEngine()
-    for number, by in enumerate((None, engine, LosingEngine(unable=True))):
-        into, settings = tmp_path / str(number), WORDS
-        update([str(written_differently)], into=into, settings=settings)
-        forget_derived(into)
-        update(into=into, engine=by, settings=settings)
-        trees.append(parts(into))
-    assert trees[0] == trees[1] == trees[2]
-    assert engine.done["sort_values"] == 1
 
 
 def indexed(sources: Path, into: Path, engine: Engine | None = None) -> dict[str, bytes]:
@@ -180,7 +163,7 @@ def test_a_search_that_was_shared_finds_the_same_pairs_of_each_range(
     )
     features = PairFeatures.of_columns(arrays, information)
     bounds = UpperBounds(features, DEFAULT_WEIGHTS)
-    shared = {"search": search, "bounds": bounds.of_groups(search.child_groups, search.key_groups)}
+    shared = {"search": search, "bounds": bounds}
     ranges = search.ranges()
     assert [first for first, _ in ranges] == [0, *(last for _, last in ranges[:-1])]
     assert ranges[-1][1] == len(search.child_groups)
@@ -243,19 +226,19 @@ def test_what_a_worker_cannot_read_is_read_here(hospital: Path, tmp_path: Path) 
     shutil.copytree(hospital, source)
     catalog = update([str(source)], into=tmp_path / "c", settings=WORDS).catalog
     tables = sorted(catalog, key=lambda each: -each.rows)[:2]
-    asked = [{"table": [t.id.source, t.id.name], "columns": [0, 1]} for t in tables]
+    asked = [{"table": [t.id.source, t.id.name], "column": 1} for t in tables]
     with catalog_passes(catalog) as passes:
-        expected = RowQuestions(passes).ask(first_key, asked)
+        expected = RowQuestions(passes).ask(depth, asked)
     away, engine = Away(source), CountingEngine()
     with catalog_passes(catalog, Workers(away)) as passes:
         questions = RowQuestions(passes)
-        assert questions.ask(first_key, asked) == expected
+        assert questions.ask(depth, asked) == expected
         assert away.jobs == 2
         assert questions.complete
     source.rename(tmp_path / "gone")
     with catalog_passes(catalog, Workers(engine)) as passes:
         questions = RowQuestions(passes)
-        questions.ask(first_key, asked)
+        questions.ask(depth, asked)
         assert not questions.complete
 
 

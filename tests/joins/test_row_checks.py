@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dovetail.domain import TableId
 from dovetail.joins.composite import LEAST_SHARE, composite
 from dovetail.joins.rows import RowHashes, RowReader
-from dovetail.joins.structure import depth, first_key
+from dovetail.joins.structure import depth
 
 CELLS = st.integers(0, 3)  # 0 stands for a missing value
 TABLE = st.integers(1, 8).flatmap(
@@ -69,21 +69,6 @@ def test_composite_keys_are_those_of_plain_python(
     assert answer == expected
 
 
-@given(TABLE)
-def test_the_first_key_is_that_of_plain_python(table: list[list[int]]) -> None:
-    expected = next(
-        (
-            list(chosen)
-            for width in (2, 3)
-            for chosen in combinations(range(3), width)
-            for key in [complete(table, [(3, 1, 2)[number] for number in chosen])]
-            if key and len(set(key)) == len(key)
-        ),
-        [],
-    )
-    assert ask(Rows(t=table), first_key, {"table": ["s", "t"], "columns": [3, 1, 2]}) == expected
-
-
 def test_chains_are_as_long_as_they_are() -> None:
     keys = [1, 2, 3, 4, 5]
     chains = {"none": [0, 0, 9, 0, 0], "root": [1, 1, 1, 1, 2], "cycle": [2, 3, 1, 0, 0]}
@@ -97,6 +82,5 @@ def test_chains_are_as_long_as_they_are() -> None:
 def test_a_table_that_cannot_be_read_answers_nothing() -> None:
     nowhere = ["s", "nowhere"]
     assert ask(Rows(), depth, {"table": nowhere, "column": 1}) == 0
-    assert ask(Rows(), first_key, {"table": nowhere, "columns": [0, 1]}) == []
     question = {"child": nowhere, "parent": nowhere, "parts": [[0, 0], [1, 1]]}
     assert [ask(Rows(), composite, {**question, "rows": rows}) for rows in (5, 99)] == [[], []]

@@ -1,4 +1,4 @@
-"""Keys beyond one column with values: composite, self-references, junction tables, names alone."""
+"""Keys beyond one column with values: composite, self-references, names alone."""
 
 from __future__ import annotations
 
@@ -36,17 +36,6 @@ def test_self_references_are_edges_of_a_table_with_itself(graph: JoinGraph) -> N
     assert graph.neighbours("staff") == [TableId("civic.sqlite", "schools")]
 
 
-def test_junction_tables_are_told_by_their_key(graph: JoinGraph) -> None:
-    sides = {
-        table.name: sorted(e.right.name for e in edges)
-        for table, edges in graph.junction_tables().items()
-    }
-    assert sides["xref"] == ["admissions", "diagnoses"]
-    assert sides["stock"] == ["items", "warehouses"]
-    assert sides["stops"] == ["lines", "stations"]
-    assert "order_items" not in sides
-
-
 def shipments(folder: Path, *, noisy: bool = False) -> Path:
     """Lines of a shipment, known by shipment and line; parcels refer to both."""
     path = folder / "freight.sqlite"
@@ -70,6 +59,22 @@ def test_keys_of_two_columns_are_found_where_neither_is_unique(tmp_path: Path) -
     assert (edge.evidence["composite"], edge.evidence["row_containment"]) == (2.0, 1.0)
     assert edge.score > 0.5
     assert (edge.cardinality, edge.match_rate) == ("n:1", 1.0)
+
+
+def test_names_of_ten_capitals_are_read_without_their_tables_letters(tmp_path: Path) -> None:
+    """A depot is a number of its house: `SKDEP` of the stock is the bare code `DPCOD` there."""
+    path = tmp_path / "as400.sqlite"
+    houses = [f"{number:05d}" for number in range(1, 31)]
+    depots = [(house, code, f"depot {code}") for house in houses for code in (1, 2, 3)]
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE DEPPF (DPETB TEXT, DPCOD INTEGER, DPLIB TEXT)")
+        connection.executemany("INSERT INTO DEPPF VALUES (?, ?, ?)", depots)
+        connection.execute("CREATE TABLE STKPF (SKETB TEXT, SKDEP INTEGER, SKQTE REAL)")
+        stock = [(*depots[n * 7 % len(depots)][:2], n / 3) for n in range(400)]
+        connection.executemany("INSERT INTO STKPF VALUES (?, ?, ?)", stock)
+    catalog = dovetail.build(str(path), into=tmp_path / "catalog")
+    (edge,) = [e for e in JoinGraph.of(catalog.reader).between("STKPF", "DEPPF") if e.score > 0.5]
+    assert edge.columns == (("SKETB", "DPETB"), ("SKDEP", "DPCOD"))
 
 
 def small_families(folder: Path) -> Path:
@@ -179,4 +184,4 @@ def test_a_family_of_tables_with_hardly_any_rows_costs_little_and_says_nothing(
     ).catalog
     edges = JoinGraph.of(catalog).edges
     assert not [edge for edge in edges if edge.score > 0.5]
-    assert not [edge for edge in edges if edge.evidence.keys() & {"composite", "junction"}]
+    assert not [edge for edge in edges if edge.evidence.keys() & {"composite"}]

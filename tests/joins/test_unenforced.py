@@ -15,7 +15,7 @@ from dovetail.domain.schema import ddl
 from dovetail.joins.evidence import work_out
 from dovetail.sources.warehouse_dialects import DIALECTS, Selected
 from tests.support.servers import Run, index
-from tests.support.warehouses import flight_sql
+from tests.support.warehouses import flight_server
 
 pytest.importorskip("adbc_driver_flightsql", reason="needs the extra flightsql")
 
@@ -46,8 +46,8 @@ def said(*keys: str) -> list[Selected]:
 @contextmanager
 def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("FLIGHTSQL_SCHEME", "grpc")
-    with flight_sql(*FILL) as address:
-        yield f"flightsql://{address}/main"
+    with flight_server(*FILL) as server:
+        yield server.url
 
 
 def declaring(

@@ -248,10 +248,10 @@ def test_damaged_knowledge_is_an_error_and_an_update_says_that_it_is_lost(
 ) -> None:
     (here / "log.sql").write_text(SCRIPT, "utf-8")
     books.learn("log.sql")
-    (file,) = books.folder.glob("generations/*/queries/queries.json")
-    content = file.read_bytes()
-    file.unlink()
-    file.write_bytes(content.replace(b"ledger", b"lodger"))
+    for file in books.folder.glob("generations/*/queries/*queries.json"):
+        content = file.read_bytes()
+        file.unlink()
+        file.write_bytes(content.replace(b"ledger", b"lodger"))
     with pytest.raises(DamagedError, match=r"queries\.json is damaged: its checksum"):
         _ = dovetail.open(books.folder, PLAIN).reader.usage
     done = dovetail.update(into=books.folder, settings=PLAIN)

@@ -26,7 +26,10 @@ from dovetail.testing import check_llm
 from tests.support.endpoint import KEY, Endpoint, Play, endpoint, fails, says
 
 HELLO = [Message("system", "Be brief."), Message("user", "Hello?")]
-QUICK = Patience(attempts=4, attempt_seconds=0.5, deadline=5.0, first_wait=0.01, longest_wait=1.5)
+# An answer may take long on a busy machine, which is no reason to ask again; where none ever comes,
+# less time is given.
+PATIENT = Patience(attempts=4, attempt_seconds=30, deadline=90, first_wait=0.01, longest_wait=1.5)
+HASTY = replace(PATIENT, attempt_seconds=1.5)
 SHAPE = {
     "type": "object",
     "properties": {"name": {"type": "string"}},
@@ -35,7 +38,7 @@ SHAPE = {
 }
 
 
-def model(server: Endpoint, workers: int = 8, patience: Patience = QUICK) -> OpenAILLM:
+def model(server: Endpoint, workers: int = 8, patience: Patience = PATIENT) -> OpenAILLM:
     return OpenAILLM("tiny", workers=workers, patience=patience, environ=server.environ)
 
 
@@ -43,7 +46,7 @@ def test_a_request_says_what_is_asked_and_a_reply_what_it_cost() -> None:
     with endpoint(says("Hi.", usage=(21, 3))) as server:
         reply = model(server).complete(HELLO, max_tokens=50)
     assert (reply.text, reply.tokens_in, reply.tokens_out, reply.cached) == ("Hi.", 21, 3, False)
-    assert 0 < reply.seconds < 5
+    assert reply.seconds > 0
     assert server.asked == [
         {
             "model": "tiny",
@@ -153,7 +156,8 @@ def test_an_endpoint_that_refuses_logprobs_is_not_asked_for_them_again(refusal: 
 )
 def test_what_may_pass_is_tried_again(trouble: Play) -> None:
     with endpoint(trouble, trouble, says("Hi.")) as server:
-        assert model(server).complete(HELLO).text == "Hi."
+        patience = HASTY if trouble.hangs or trouble.between else PATIENT
+        assert model(server, patience=patience).complete(HELLO).text == "Hi."
     assert len(server.asked) == 3
 
 
@@ -183,8 +187,7 @@ def test_what_may_pass_is_tried_again(trouble: Play) -> None:
     ],
 )
 def test_what_does_not_pass_is_one_line(play: Play, words: str, calls: int) -> None:
-    # On a busy machine an answer may take long, which is no reason to ask again here.
-    patience = replace(QUICK, attempt_seconds=5.0) if calls == 1 else QUICK
+    patience = HASTY if play.hangs else PATIENT
     with endpoint(play) as server, pytest.raises(ModelError) as caught:
         model(server, patience=patience).complete(HELLO)
     message = str(caught.value)
@@ -259,10 +262,10 @@ def test_waits_grow_and_end_with_the_deadline() -> None:
 
 
 def test_so_many_calls_at_once_and_no_more() -> None:
-    with endpoint(says("Hi.", before=0.05)) as server:
+    with endpoint(says("Hi.", before=0.2)) as server:
         llm = model(server, workers=3)
-        with ThreadPoolExecutor(12) as pool:
-            assert [reply.text for reply in pool.map(llm.complete, [HELLO] * 12)] == ["Hi."] * 12
+        with ThreadPoolExecutor(6) as pool:
+            assert [reply.text for reply in pool.map(llm.complete, [HELLO] * 6)] == ["Hi."] * 6
     assert server.most_at_once == 3
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dovetail
 from dovetail.offline.describe import describe
 from dovetail.plugins import open_llm
+from dovetail.ports import LLM, Completion, Message
 from dovetail.retrieve.ask import GraphRetriever
 from dovetail.retrieve.llm import LLMRetriever, Spending
 from dovetail.settings import Settings
@@ -16,21 +19,29 @@ from dovetail.settings import Settings
 TABLES = ("orders", "status")
 
 
+class Brief:
+    """A model that is stopped early: so small a one writes on until it is."""
+
+    def __init__(self, inner: LLM) -> None:
+        self._inner = inner
+        self.model_id = inner.model_id
+
+    def complete(
+        self, messages: Sequence[Message], *, max_tokens: int = 1024, **more: Any
+    ) -> Completion:
+        return self._inner.complete(messages, max_tokens=min(max_tokens, 128), **more)
+
+
 @pytest.mark.slow
 def test_a_real_model_describes_tables_and_selects_among_them(
-    smollm: Path,
-    corpus: tuple[Path, ...],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    smollm: Path, corpus: tuple[Path, ...], tmp_path: Path
 ) -> None:
     """The smallest of models: whatever it says, there is a set and an account of it."""
-    # So small a model writes on until it is stopped.
-    monkeypatch.setattr("dovetail.offline.describe.MAX_TOKENS", 128)
     (shop,) = [path for path in corpus if path.name == "shop.sqlite"]
     settings = Settings(include=TABLES, embedder="none")
     catalog = dovetail.build(str(shop), into=tmp_path / "catalog", settings=settings)
     llm = open_llm(f"local:{smollm}")
-    report = describe(catalog.reader, llm)
+    report = describe(catalog.reader, Brief(llm))
     assert report.written + len(report.failed) == 2
     assert report.tokens_in > 150
     catalog = dovetail.build(into=catalog.folder, settings=settings)

@@ -150,15 +150,16 @@ def test_prune(tmp_path: Path) -> None:
     store.documents(texts)
     folder = files(tmp_path)[0].parent
     (folder / ("0" * 32 + ".npy")).write_bytes(b"damaged")
-    (folder / "fresh.new").write_bytes(b"someone is writing this")
-    (folder / "old.new").write_bytes(b"left by a crash")
-    os.utime(folder / "old.new", (time.time() - 7_200,) * 2)
+    fresh, old = (f".{name}.npy.{'0' * 32}" for name in ("fresh", "old"))
+    (folder / fresh).write_bytes(b"someone is writing this")
+    (folder / old).write_bytes(b"left by a crash")
+    os.utime(folder / old, (time.time() - 7_200,) * 2)
     untouched = {path.name for path in files(tmp_path) if path.stat().st_size > 90_000}
     keep = texts[:2_048] + texts[2_500:2_600]
     store.prune([digest(text) for text in keep])
     names = {path.name for path in files(tmp_path)}
     assert len(names) == 4
-    assert "fresh.new" in names
+    assert fresh in names
     assert len(untouched & names) == 2, "whole segments are not written again"
     embedder = Counting()
     again = VectorStore(tmp_path, embedder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import time
 from contextlib import closing
@@ -19,7 +20,7 @@ from dovetail.families.family import Families, Family, FamilyMember, Role
 from dovetail.joins.edges import EditedEdges
 from dovetail.notes.apply import marked_families, noted_edges
 from dovetail.notes.notes import Mark, Notes, forget, note, notes_in, read_notes
-from dovetail.search.proposals import Proposal, proposals
+from dovetail.retrieve.proposals import Proposal, proposals
 
 SETTINGS = dovetail.Settings(embedder="none")
 
@@ -54,6 +55,69 @@ def joined(catalog: dovetail.Catalog) -> set[tuple[str, str]]:
     return {(edge.left.name, edge.right.name) for edge in catalog.joins()}
 
 
+def test_domains_are_named_given_a_master_and_a_column_is_taken_out(shop: dovetail.Catalog) -> None:
+    (domain,) = shop.domains()
+    assert (domain.name, str(domain.master)) == ("client ids", "erp::client.client_id")
+    write(shop, '[domains]\n"patrons" = "invoice.client_id"\n')
+    (domain,) = shop.domains()
+    assert (domain.name, str(domain.master)) == ("patrons", "erp::invoice.client_id")
+    assert domain.masters == {"erp": domain.master}
+    shop.refresh()
+    assert [each.name for each in shop.domains("client")] == ["patrons"]
+    write(shop, '[domains]\n"invoice.client_id" = "none"\n')
+    assert (shop.domains(), joined(shop)) == ([], set())
+    assert (shop.path("invoice", "client"), shop.show("client")["domains"]) == ([], [])
+    pin = '[joins]\n"invoice.client_id = client.client_id" = "pin"\n'
+    write(shop, f'{pin}[domains]\n"invoice.client_id" = "none"\n')
+    assert joined(shop) == {("invoice", "client")}
+
+
+def test_the_noted_master_of_a_domain_is_what_its_columns_join(tmp_path: Path) -> None:
+    path = tmp_path / "shop.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("""
+            CREATE TABLE client (client_id INTEGER, mail TEXT);
+            CREATE TABLE client_profile (client_id INTEGER, height REAL);
+            CREATE TABLE invoice (invoice_no INTEGER, client_id INTEGER);
+            CREATE TABLE visit (visit_no INTEGER, client_id INTEGER);
+        """)
+        ids = [4000 + 7 * n for n in range(60)]
+        connection.executemany("INSERT INTO client VALUES (?, ?)", [(n, f"c{n}@x.no") for n in ids])
+        profiles = [(n, n / 40) for n in ids]
+        connection.executemany("INSERT INTO client_profile VALUES (?, ?)", profiles)
+        for table in ("invoice", "visit"):
+            rows = [(n, ids[n % 60]) for n in range(200)]
+            connection.executemany(f"INSERT INTO {table} VALUES (?, ?)", rows)
+        connection.commit()
+    shop = dovetail.build(f"erp={path}", into=tmp_path / "catalog", settings=SETTINGS)
+    referring = {("invoice", "client"), ("visit", "client")}
+    assert referring < joined(shop)
+    write(shop, '[domains]\n"patrons" = "client_profile.client_id"\n')
+    redirected = joined(shop)
+    assert {("invoice", "client_profile"), ("visit", "client_profile")} < redirected
+    assert not referring & redirected
+    pin = '[joins]\n"visit.client_id = client.client_id" = "pin"\n'
+    write(shop, f'{pin}[domains]\n"patrons" = "client_profile.client_id"\n')
+    assert ("visit", "client") in joined(shop)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("patrons", "clint.client_id", "there is no table 'clint'"),
+        ("patrons", "client.cid", "client_id"),
+        ("patrons", "client", "write table.column"),
+        ("patrons", "ledger.amt", "pin one with dovetail note pin first"),
+        ("invoice.cid", "none", "client_id"),
+    ],
+)
+def test_a_domain_that_is_none_is_refused_with_a_remedy(
+    shop: dovetail.Catalog, key: str, value: str, says: str
+) -> None:
+    with pytest.raises(UsageError, match=re.escape(says)):
+        note(shop.reader, "domains", key, value)
+
+
 def test_a_pinned_join_is_one_and_says_so(shop: dovetail.Catalog) -> None:
     assert joined(shop) == {("invoice", "client")}
     write(shop, '[joins]\n"Invoice.invoice_no = ledger.ref" = "pin"\n')
@@ -82,7 +146,7 @@ def test_a_term_means_the_tables_it_is_defined_by(shop: dovetail.Catalog) -> Non
     write(shop, '[terms]\nDSO = "days sales outstanding: invoice, erp::ledger"\n')
     found = shop.ask("What is our dso?")
     why = {chosen.name: chosen.reason for chosen in found}
-    assert list(why)[:2] == ["invoice", "ledger"]  # and what joins them may follow
+    assert {*list(why)[:2]} == {"invoice", "ledger"}  # and what joins them may follow
     assert why["invoice"] == why["ledger"] == "your notes define DSO as days sales outstanding"
     narrow = shop.ask("What is our DSO per client?", breadth=0)
     assert {"invoice", "ledger"} <= {chosen.name for chosen in narrow}  # whatever is likelier

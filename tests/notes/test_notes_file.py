@@ -59,7 +59,7 @@ C = "d
 """
     found, problems = entries(text + 'D = "' + "x" * 5_000 + '"\nE = "f"\n', tmp_path)
     assert [(entry.key, entry.value) for entry in found] == [("DSO", "one"), ("E", "f")]
-    listed = "there are: [joins], [tables], [terms], [about], [questions]"
+    listed = "there are: [joins], [tables], [terms], [about], [questions], [domains]"
     no_entry = 'is no entry: write key = "text" on one line, with the key in quotes'
     no_text = "must have a text in quotes for its value"
     assert problems == [
@@ -85,9 +85,9 @@ def test_no_text_breaks_it(tmp_path_factory: pytest.TempPathFactory, text: str) 
 
 def test_files_that_are_none_are_one_line(tmp_path: Path) -> None:
     assert read_entries(tmp_path / "missing") == ([], [])
-    assert str(read_entries(tmp_path)[1][0]) == "it is no plain file, so it is not read"
+    assert str(read_entries(tmp_path)[1][0]) == "it cannot be read: it is no plain file"
     os.mkfifo(tmp_path / "pipe")
-    assert str(read_entries(tmp_path / "pipe")[1][0]) == "it is no plain file, so it is not read"
+    assert str(read_entries(tmp_path / "pipe")[1][0]) == "it cannot be read: it is no plain file"
     huge = tmp_path / "huge"
     huge.write_bytes(b"#" * (1 << 21))
     assert str(read_entries(huge)[1][0]) == "it is larger than 1 MB, so it is not read"

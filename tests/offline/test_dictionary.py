@@ -136,6 +136,25 @@ def test_a_codebook_of_variables_beside_the_data(tmp_path: Path) -> None:
     assert summary.catalog.description("sites") is None
 
 
+def test_a_small_systems_dictionary_describes_tables_in_single_words(tmp_path: Path) -> None:
+    path = tmp_path / "stage.sqlite"
+    fill(path, "MSCL", "MSCLID, NM, YR, AWRD", [(1, "Cats", 1981, "Tony"), (2, "Evita", 1978, "")])
+    fill(path, "ACTR", "ACTRID, NM, MSCLID, AG", [(1, "Ann", 1, 30), (2, "Bo", 2, 41)])
+    rows = [
+        ("MSCL", "", "musical"), ("MSCL", "MSCLID", "musical id"), ("MSCL", "NM", "name"),
+        ("MSCL", "YR", "year"), ("MSCL", "AWRD", "award given"), ("ACTR", "", "actor"),
+        ("ACTR", "ACTRID", "actor id"), ("ACTR", "NM", "name"), ("ACTR", "MSCLID", "musical id"),
+        ("ACTR", "AG", "age in years"),
+    ]  # fmt: skip
+    fill(path, "field_texts", "tab, fld, txt", rows)
+    catalog, notices = build(path)
+    assert notices == (
+        "erp::field_texts was read as a dictionary: it describes 2 tables and 8 columns",
+    )
+    assert [catalog[name].comment for name in ("ACTR", "MSCL")] == ["actor", "musical"]
+    assert catalog["ACTR"].column("AG").comment == "age in years"
+
+
 def test_oracles_comments_exported_with_a_schema(tmp_path: Path) -> None:
     path = tmp_path / "erp.sqlite"
     for schema in ("hr", "fin"):

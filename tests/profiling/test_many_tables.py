@@ -5,16 +5,12 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 import dovetail
 from dovetail.catalog.reader import CatalogReader
-from dovetail.errors import SourceError
-from dovetail.ports import SourceSpec
-from dovetail.profile import batch
-from dovetail.profile.batch import close_broken, close_sources, opened, opened_for
 from tests.support.files import update
 
 TABLES = 400
@@ -80,60 +76,6 @@ def test_one_file_comes_out_as_many(workers: int, tmp_path: Path) -> None:
     assert found(whole.catalog.reader) == found(split.catalog.reader)
     again = update(tmp_path / "all.db", into=tmp_path / "one", **options)
     assert again.unchanged == len(tables)
-
-
-class Stub:
-    """A source that counts how often it was opened and closed."""
-
-    log: ClassVar[list[str]] = []
-
-    def __init__(self, spec: SourceSpec) -> None:
-        self._label = spec.label
-        self.log.append(f"open {spec.label}")
-
-    def close(self) -> None:
-        self.log.append(f"close {self._label}")
-
-
-def test_a_source_stays_open_for_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch, "open_source", Stub)
-    monkeypatch.setattr(Stub, "log", [])
-    spec = SourceSpec("s", "stub", "s", "s")
-    for run in ("one", "one", "two", None, None):
-        with opened_for(run):
-            assert opened(spec) is opened(spec)
-    assert Stub.log == ["open s", "close s"] * 4
-    with opened_for("three"):
-        opened(spec)
-    assert Stub.log[8:] == ["open s"]
-    close_sources()
-    assert Stub.log[8:] == ["open s", "close s"]
-
-
-def test_only_what_still_answers_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Answering(Stub):
-        def answers(self) -> bool:
-            return self._label == "well"
-
-    monkeypatch.setattr(Stub, "log", [])
-    with opened_for(None):
-        for label, kind in (("file", Stub), ("well", Answering), ("broken", Answering)):
-            monkeypatch.setattr(batch, "open_source", kind)
-            opened(SourceSpec(label, "stub", label, label))
-        Stub.log.clear()
-        close_broken()
-        assert Stub.log == ["close file", "close broken"]
-        opened(SourceSpec("well", "stub", "well", "well"))
-    assert Stub.log[2:] == ["close well"]
-
-
-def test_a_job_that_fails_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch, "open_source", Stub)
-    monkeypatch.setattr(Stub, "log", [])
-    with pytest.raises(SourceError, match="gone"), opened_for("run"):
-        opened(SourceSpec("s", "stub", "s", "s"))
-        raise SourceError("gone")
-    assert Stub.log == ["open s", "close s"]
 
 
 def test_nothing_is_left_open_in_this_process(tmp_path: Path) -> None:

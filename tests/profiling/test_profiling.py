@@ -78,7 +78,7 @@ def test_vectors_are_those_of_python_sets(rows: list[tuple[Any, ...]], height: i
     profiler, vectors = profiled(pieces)
     for column, vector, values in zip(profiler.columns, vectors, columns, strict=True):
         assert vector == by_hand(list(values))
-        profile = column.profile(len(vector[0]))
+        profile = column.profile(*[len(vector[0])] * 2)
         assert profile.nulls == len(rows) - sum(vector[1])
         assert profile.unique == (0 < len(vector[0]) == sum(vector[1]))
 
@@ -94,7 +94,7 @@ def test_blocks_of_columns_give_what_single_columns_give(monkeypatch: pytest.Mon
     alone, same = profiled([batch])
     assert vectors == same
     for one, other, vector in zip(together.columns, alone.columns, vectors, strict=True):
-        assert one.profile(len(vector[0])) == other.profile(len(vector[0]))
+        assert one.profile(*[len(vector[0])] * 2) == other.profile(*[len(vector[0])] * 2)
     assert together.digest() == alone.digest()
 
 
@@ -137,7 +137,7 @@ def test_text_without_types_gets_the_kind_of_all_its_values(
 ) -> None:
     batches = [pa.record_batch([pa.array([text], pa.string())], names=["c"]) for text in texts]
     profiler, vectors = profiled(batches, untyped=True)
-    profile = profiler.columns[0].profile(len(vectors[0][0]))
+    profile = profiler.columns[0].profile(*[len(vectors[0][0])] * 2)
     assert (profile.kind, profiler.columns[0].type) == (kind, type_name)
     assert (profile.minimum, profile.maximum) == (low, high)
 
@@ -155,7 +155,7 @@ def test_typed_columns_are_described_in_full() -> None:
     }
     profiler, vectors = profiled(pa.table(columns).to_batches())
     profiles = {
-        column.name: column.profile(len(vector[0]))
+        column.name: column.profile(*[len(vector[0])] * 2)
         for column, vector in zip(profiler.columns, vectors, strict=True)
     }
     assert [(p.kind.value, p.nulls, p.distinct, p.unique) for p in profiles.values()] == [
@@ -180,11 +180,11 @@ def test_examples_are_distinct_values_whatever_the_order_of_rows() -> None:
     random.Random(0).shuffle(words)
     batches = pa.table({"w": words}).to_batches(max_chunksize=17)
     profiler, _ = profiled(batches)
-    examples = profiler.columns[0].profile(40).examples
+    examples = profiler.columns[0].profile(40, 40).examples
     backwards, _ = profiled(pa.table({"w": words[::-1]}).to_batches())
     assert len(set(examples)) == 5
     assert set(examples) <= set(words)
-    assert backwards.columns[0].profile(40).examples == examples
+    assert backwards.columns[0].profile(40, 40).examples == examples
 
 
 def test_digest_knows_how_rows_pair_values_but_not_their_order() -> None:

@@ -33,12 +33,12 @@ def test_a_line_for_each_source_with_the_words_of_its_tables(tmp_path: Path) -> 
     lines = card(searcher, use_sources=True).splitlines()
     assert lines == [
         "```",
-        "crm.sqlite, 3 tables: contact, call",
-        "legacy.sqlite, 2 tables: clmhdr, polmst",
+        "crm.sqlite (3): contact, call",
+        "legacy.sqlite (2): clmhdr, polmst",
         "```",
     ]
     pooled = card(searcher, use_sources=False)
-    assert "5 tables: contact" in pooled
+    assert "(5): contact" in pooled
     assert "sqlite" not in pooled
 
 

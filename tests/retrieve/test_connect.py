@@ -216,3 +216,17 @@ def _closure(pairs: list[tuple[TableId, TableId, float]]) -> set[tuple[TableId, 
         if not more:
             return reached
         reached |= more
+
+
+def test_a_connector_that_connects_nothing_goes_with_its_table() -> None:
+    orders, lines, goods, plants = (TableId("erp", name) for name in ("o", "l", "g", "p"))
+    links = LinkGraph(
+        [orders, lines, goods, plants],
+        [(orders, lines, 0.9), (lines, goods, 0.9), (goods, plants, 0.9)],
+    )
+    connectors = (Connector(lines, (orders, goods)),)
+    whole = ConnectedSet((orders, goods, plants), connectors)
+    assert links.splits(lines, whole.ids)
+    assert not links.splits(plants, whole.ids)
+    assert whole.among([orders, goods, lines], links).ids == [orders, goods, lines]
+    assert whole.among([goods, plants, lines], links).ids == [goods, plants]

@@ -8,7 +8,6 @@ import pytest
 import dovetail
 from dovetail.retrieve.ask import GraphRetriever
 from dovetail.retrieve.doubt import (
-    DOUBT,
     SIGNS,
     WEIGHTS,
     WORD_WEIGHTS,
@@ -48,14 +47,13 @@ def test_what_is_covered_and_near_makes_an_answer_likelier() -> None:
         assert (answerable(more) > answerable(middle)) == (weight > 0)
     assert [weight > 0 for weight in WEIGHTS] == [False, False, True, True, True, True]
     assert [weight > 0 for weight in WORD_WEIGHTS] == [False, False, True, True]
-    assert answerable(middle, nowhere=True) < answerable(middle)
     assert answerable(middle, weights=(0.0,) * 7) == 0.5
 
 
 def test_a_question_that_is_covered_is_never_refused_for_being_terse() -> None:
     faint = (-3.0, -3.0, 0.0, 0.0)
-    assert answerable((0.0, 0.0, *faint)) == DOUBT
-    assert answerable((0.6, 0.6, *faint)) < 0.01
+    assert answerable((0.0, 0.0, *faint)) > Settings().refuse_below
+    assert answerable((0.6, 0.6, *faint)) < 0.05
 
 
 def test_words_that_tables_of_different_kinds_cover_are_scattered(searcher: Searcher) -> None:
@@ -127,3 +125,34 @@ def test_other_words_for_the_same_make_an_answer_likelier(
     assert by_meaning[1] <= by_names[1]
     assert by_meaning[2:] == by_names[2:]
     assert probability(searcher, said) > probability(searcher, meant)
+
+
+@pytest.mark.parametrize(
+    ("question", "uncovered", "refused"),
+    [
+        ("Which suppliers have a catamaran?", ("catamaran",), False),
+        ("?", (), True),
+        ("what is this?", (), True),
+        ("Which suppliers are there?", (), False),
+    ],
+)
+def test_what_is_not_covered_is_said_with_every_set(
+    searcher: Searcher, question: str, uncovered: tuple[str, ...], refused: bool
+) -> None:
+    retriever = GraphRetriever(searcher, refuse_below=Settings().refuse_below)
+    found = retriever.retrieve(question)
+    assert (found.uncovered, found.nothing_fits) == (uncovered, refused)
+    if uncovered:
+        assert found.warnings[0] == f"nothing here covers: {', '.join(uncovered)}"
+
+
+def test_what_is_not_covered_costs_confidence_in_sets_and_alternatives(searcher: Searcher) -> None:
+    sure, unsure = (
+        GraphRetriever(searcher).retrieve(f"Which suppliers {rest}?")
+        for rest in ("are there", "have a catamaran with helicopters")
+    )
+    assert sure.confidence is not None
+    assert unsure.confidence is not None
+    assert unsure.confidence < sure.confidence
+    offered = (one.confidence for one in (*sure.alternatives, *unsure.alternatives))
+    assert all(one <= sure.confidence for one in offered)

@@ -11,8 +11,8 @@ import pytest
 
 from dovetail.domain import TableSet
 from dovetail.retrieve.ask import GraphRetriever
-from dovetail.retrieve.explain import THINGS, effects, lacking
-from dovetail.retrieve.features import SET_FEATURES, SetInput
+from dovetail.retrieve.explain import PAIRED, THINGS, effects, lacking
+from dovetail.retrieve.features import COEFFICIENTS, FEATURES, PAIR_FEATURES, SET_FEATURES, SetInput
 from dovetail.retrieve.scorer import shipped
 from dovetail.search.searcher import Searcher
 from tests.support.scored import scored_for
@@ -41,7 +41,7 @@ def test_each_feature_speaks_of_one_thing() -> None:
 def test_what_is_named_lowers_the_probability_when_it_is_left_out(
     shop: Searcher, question: str
 ) -> None:
-    """The network is asked again, with nothing of the explainer but the names of the things."""
+    """The network is asked again, with nothing of the explainer but what each thing is made of."""
     found, explanation = told(shop, question)
     scored = scored_for(shop, question)
     assert [one["table"] for one in explanation["tables"]] == [str(one) for one in found.ids]
@@ -55,11 +55,20 @@ def test_what_is_named_lowers_the_probability_when_it_is_left_out(
         assert losses == sorted(losses, reverse=True)
         for thing in one["because"]:
             assert thing["without"] < one["probability"]
-            rows = scored.given.rows.copy()
+            rows, pairs = scored.given.rows.copy(), scored.given.pairs.copy()
             for name in THINGS[thing["thing"]]:
-                rows[place, SET_FEATURES.index(name)] = shipped().mean[SET_FEATURES.index(name)]
-            again = shipped().probabilities(SetInput(rows, scored.given.pairs))
-            assert again[place] < one["probability"]
+                column = SET_FEATURES.index(name)
+                mean = shipped().mean[column]
+                if name in FEATURES:
+                    moved = COEFFICIENTS[FEATURES.index(name)] * float(mean - rows[place, column])
+                    rows[place, SET_FEATURES.index("first_logit")] += moved
+                rows[place, column] = mean
+            others = np.arange(len(rows)) != place
+            for name in PAIRED.get(thing["thing"], ()):
+                pairs[place, others, PAIR_FEATURES.index(name)] = 0
+                pairs[others, place, PAIR_FEATURES.index(name)] = 0
+            again = shipped().probabilities(SetInput(rows, pairs))
+            assert again[place] == pytest.approx(thing["without"], abs=1e-3)
 
 
 def test_without_the_named_word_the_table_is_less_probable(shop: Searcher) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,9 @@ from hypothesis import strategies as st
 
 import dovetail
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import Chosen, TableId, TableSet
+from dovetail.domain import Candidate, Chosen, TableId, TableSet
 from dovetail.errors import UsageError
+from dovetail.joins.graph import JoinGraph
 from dovetail.models.chat import estimate_tokens
 from dovetail.models.endpoint import Patience
 from dovetail.models.openai import OpenAILLM
@@ -23,9 +26,10 @@ from dovetail.ports import Completion, Json, Message, Retriever
 from dovetail.retrieve.ask import GraphRetriever
 from dovetail.retrieve.llm import LLMRetriever, Spending
 from dovetail.search.searcher import Searcher
+from dovetail.settings import Settings
 from dovetail.testing import check_retriever
 from tests.support.endpoint import Endpoint, Play, endpoint, says
-from tests.support.ranked import NAMES, Ranked, letters
+from tests.support.ranked import NAMES, Ranked, edge, letters
 from tests.support.scripted import HashEmbedder
 from tests.support.searchers import search_over
 
@@ -291,7 +295,7 @@ def test_what_is_looked_for_comes_among_the_candidates(shop: Searcher) -> None:
         ("no JSON", 0),
         ('{"look_for": "everything"}', 0),
         ('{"look_for": [1, null, "  "]}', 0),
-        (json.dumps({"look_for": [f"phrase {n}" for n in range(10_000)]}), 6),
+        (json.dumps({"look_for": [f"phrase {n}" for n in range(10_000)]}), 8),
         (json.dumps({"look_for": ["x" * 100_000]}), 1),
     ],
     ids=["prose", "no list", "no phrase", "ten thousand", "long"],
@@ -319,7 +323,7 @@ def test_what_is_missing_is_searched_for_once(shop: Searcher) -> None:
 
 def test_calls_are_bounded_and_phrases_of_the_caller_spare_one(shop: Searcher) -> None:
     reply = json.dumps({"tables": [1], "missing": "suppliers", "sure": 0.9})
-    for calls, phrases, heard in ((1, (), 1), (2, (), 2), (3, ("orders",), 2)):
+    for calls, phrases, heard in ((1, (), 1), (2, (), 2), (3, ("orders",), 2), (3, "orders", 2)):
         llm = Listening(reply)
         asked = LLMRetriever(shop, llm, without, spending=Spending(calls=calls))
         asked.retrieve("orders", phrases)
@@ -358,3 +362,58 @@ def test_contract(tmp_path: Path) -> None:
 def test_the_number_of_candidates_is_positive(catalog: dovetail.Catalog) -> None:
     with pytest.raises(UsageError, match="k is 0; it must be at least 1"):
         LLMRetriever(Ranked(catalog, [], {}), Listening(), without, k=0)
+
+
+@pytest.mark.parametrize(
+    ("reply", "answerable", "confidence"),
+    [
+        ({"tables": [1], "sure": 0.8}, 0.9, 0.8),
+        ({"tables": [4], "sure": 0.8}, 0.9, 0.8**1.5),
+        ({"tables": [1, 4], "sure": 0.8}, 0.9, 0.8**1.25),
+        ({"tables": [4], "sure": 1.0}, 0.9, 1.0),
+        ({"tables": [], "sure": 0.8}, 0.0, 0.8),
+        ({"tables": [], "sure": 0.8}, 1.0, 0.8**1.5),
+        ({"tables": [1]}, 0.9, 0.7),
+    ],
+)
+def test_a_choice_is_surer_where_the_search_agrees(
+    shop: Searcher, reply: dict[str, object], answerable: float, confidence: float
+) -> None:
+    """One phrase is looked for, so the first two candidates are first hits."""
+
+    def nothing(question: str, looking_for: Sequence[str] = ()) -> TableSet:
+        found = without(question, looking_for)
+        return replace(found, tables=(), joins=(), answerable=answerable)
+
+    llm = Listening('{"look_for": ["suppliers"]}', json.dumps(reply))
+    result = LLMRetriever(shop, llm, nothing, k=4).retrieve("orders")
+    assert result.confidence == pytest.approx(confidence, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "connectors"),
+    [([1, 2], ["forest.state"]), ([1, 5], []), ([2, 3], ["f1.season"])],
+    ids=["two systems", "one system", "no table of theirs but one"],
+)
+def test_a_connector_is_of_the_systems_that_were_chosen(
+    tmp_path: Path, chosen: list[int], connectors: list[str]
+) -> None:
+    """Two more tables join all others, one of them of a system that nobody asks for."""
+    names = ["forest.plot", "water.gauge", "f1.status", "f1.season", "forest.tree", "forest.state"]
+    with closing(sqlite3.connect(tmp_path / "pool.sqlite")) as connection, connection:
+        for name in names:
+            connection.execute(f'CREATE TABLE "{name}" (id INTEGER)')
+    words = Settings(embedder="none")
+    catalog = dovetail.build(f"s={tmp_path / 'pool.sqlite'}", into=tmp_path / "c", settings=words)
+    searcher = Ranked(catalog, [], {})
+    edges = [
+        edge(between, name, 0.9)
+        for between in ("f1.season", "forest.state")
+        for name in names
+        if name not in ("f1.season", "forest.state")
+    ]
+    offered = [Candidate(TableId("s", name), 0.5, {}) for name in names]
+    vars(searcher).update(search=lambda *_, **__: offered, joins=JoinGraph(catalog.ids, edges))
+    llm = Listening(json.dumps({"tables": chosen}))
+    result = LLMRetriever(searcher, llm, without, spending=ONCE).retrieve("how many?")
+    assert [one.name for one in result.tables if one.stage == "connect"] == connectors

@@ -12,7 +12,7 @@ import dovetail
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.edges import stored_edges
 from dovetail.search.index import open_index
-from dovetail.search.learned_words import abbreviates, learned
+from dovetail.search.learned_words import abbreviates, learned, translated
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 
@@ -99,6 +99,23 @@ def test_a_doubtful_join_teaches_nothing(catalog: dovetail.Catalog) -> None:
         TableId("x", "a"), TableId("x", "b"), (("dept_no", "department_no"),), 1.0, "n:1", 1.0, {}
     )
     assert learned(list(catalog), [stranger]) == {}
+
+
+def test_joins_translate_words_of_other_languages(catalog: dovetail.Catalog) -> None:
+    """`probka` is no English word, and means what it refers to; two English words are roles."""
+
+    def edge(left: str, right: str) -> JoinEdge:
+        ends = (catalog["staff_list"].id, catalog["department"].id)
+        return JoinEdge(*ends, ((left, right),), 0.9, "n:1", 1.0, {})
+
+    tables = [table.id for table in catalog]
+    assert set(translated(tables, [edge("probka_id", "sample_id")])) == {
+        ("probka", "sample"),
+        ("probka", "department"),
+    }
+    assert not set(translated(tables, [edge("manager_id", "employee_id")]))
+    named_only = replace(edge("probka_id", "sample_id"), evidence={"names_only": 1.0})
+    assert not set(translated(tables, [named_only]))
 
 
 def test_what_was_learned_is_kept_with_the_index(catalog: dovetail.Catalog) -> None:

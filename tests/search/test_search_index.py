@@ -77,7 +77,7 @@ def test_what_is_damaged_is_an_error_until_the_next_update(
     path.unlink()
     if harm:
         path.write_bytes(harm(sound))
-    with pytest.raises(DamagedError, match=rf"{file} is damaged.* dovetail index -C .* makes it"):
+    with pytest.raises(DamagedError, match=rf"{file} is damaged.* dovetail repair -C "):
         open_searcher(CatalogReader.open(shop.folder), WORDS)
     assert results(open_searcher(shop, WORDS)) == first  # it was open before
     again = update(into=shop.folder, settings=WORDS).catalog

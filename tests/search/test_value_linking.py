@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dovetail
 from dovetail.arrays import Ints, sorted_pairs
+from dovetail.search.searcher import open_searcher
 from dovetail.search.value_linking import _with_other_words
+from dovetail.settings import Settings
 
 columns = st.sets(st.integers(0, 11), max_size=6).map(
     lambda some: np.array(sorted(some), dtype=np.int64)
@@ -39,3 +44,33 @@ def test_pairs_in_order(pairs: list[tuple[int, int]], ordered: bool) -> None:
     first, second = np.array(given_pairs, dtype=np.int64).reshape(-1, 2).T
     found = sorted_pairs(first, second)
     assert list(zip(*(part.tolist() for part in found), strict=True)) == sorted(pairs)
+
+
+@pytest.mark.parametrize(
+    ("question", "value", "share"),
+    [
+        ("Which sites rent fork lifts?", "fork lifts", 1.0),
+        ("Who bought a fork lift?", "fork lift", 1.0),
+        ("What does Hartmann owe us?", "Hartmann", 0.8),
+        ("what does hartmann owe us?", "hartmann", 0.5),
+        ("Welche Hansakunden haben im Mai bestellt und nicht bezahlt?", "Hansakunden", 0.8),
+        ("显示哈特曼公司的订单", "哈特曼公司", 1.0),
+    ],
+)
+def test_values_are_linked_by_form_and_by_part(
+    tmp_path: Path, question: str, value: str, share: float
+) -> None:
+    (tmp_path / "debts.csv").write_text(
+        "debtor,machine\nHartmann & Co KG,Fork lift\nHansa,Crane\n哈特曼公司,Press\n", "utf-8"
+    )
+    catalog = dovetail.build(str(tmp_path / "debts.csv"), into=tmp_path / "catalog")
+    links = open_searcher(catalog.reader, Settings()).analyse(question).links
+    assert {link.span.text: link.share for link in links} == {value: share}
+
+
+def test_a_word_that_names_a_column_is_no_part_of_a_cell(tmp_path: Path) -> None:
+    (tmp_path / "debts.csv").write_text("debtor,machine\nMachine works,Fork lift\n")
+    catalog = dovetail.build(str(tmp_path / "debts.csv"), into=tmp_path / "catalog")
+    searcher = open_searcher(catalog.reader, Settings())
+    assert searcher.analyse("Is there no machine?").links == ()
+    assert [link.span.text for link in searcher.analyse("the works").links] == ["works"]

@@ -77,7 +77,7 @@ def test_damaged_postings_are_an_error_until_the_next_update(tmp_path: Path) -> 
     check(catalog.reader)
     for file in catalog.folder.glob("generations/*/values-*/*.npy"):
         file.write_bytes(file.read_bytes()[:100])
-    with pytest.raises(DamagedError, match=r"dovetail index -C .* makes it again"):
+    with pytest.raises(DamagedError, match=r"mend it: dovetail repair -C "):
         ValueIndex.of(dovetail.open(catalog.folder).reader)
     check(dovetail.build(into=catalog.folder).reader)
 
@@ -87,20 +87,3 @@ def test_tables_without_text_hold_nothing(tmp_path: Path) -> None:
     catalog = dovetail.build(str(tmp_path / "n.csv"), into=tmp_path / "catalog")
     places, columns = ValueIndex.of(catalog.reader).columns_holding(cell_phrases(["1", "x"]))
     assert (places.tolist(), columns.tolist()) == ([], [])
-
-
-@pytest.mark.parametrize("pieces", [1, 3, 7])
-def test_columns_are_sorted_in_pieces_as_all_together(
-    monkeypatch: pytest.MonkeyPatch, pieces: int
-) -> None:
-    drawn = np.random.default_rng(2)
-    columns = [
-        np.sort(drawn.integers(0, 2**64, size, dtype=np.uint64))
-        for size in drawn.integers(0, 9, 200)
-    ]
-    columns[3] = columns[5]
-    monkeypatch.setattr(values, "_MOST_SORTED", sum(map(len, columns)) // pieces + 1)
-    hashes, numbers = zip(*values._sorted(columns), strict=True)
-    pairs = zip(np.concatenate(hashes).tolist(), np.concatenate(numbers).tolist(), strict=True)
-    expected = [(hashed, at) for at, column in enumerate(columns) for hashed in column.tolist()]
-    assert list(pairs) == sorted(expected)

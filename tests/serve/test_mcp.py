@@ -23,6 +23,7 @@ from mcp.client.stdio import StdioServerParameters
 import dovetail
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.mcp import mcp_server
+from dovetail.serve.views import set_json
 from dovetail.settings import Settings
 from tests.support.command_line import run
 from tests.support.scripted import write_shop
@@ -31,7 +32,7 @@ QUESTION = "Which customers ordered which products?"
 TOOLS = {
     "describe_tables", "find_tables", "join_path", "run_sql", "sample_rows", "search_tables",
 }  # fmt: skip
-DESCRIBING = {"save_descriptions", "tables_to_describe"}
+DESCRIBING = {"save_descriptions", "save_note", "tables_to_describe"}
 NO_MODELS = Settings(embedder="none")
 
 
@@ -109,16 +110,14 @@ async def _every_tool(client: Client) -> None:
     assert all(tool.output_schema for tool in tools)
     assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
     found = await call(client, "find_tables", question=QUESTION)
-    names = {table["name"] for table in found["tables"]}
-    assert names >= {"customers", "orders", "order_items", "products"}
-    assert found["connected"] is True
-    assert (found["nothing_fits"], found["truncated"]) == (False, False)
+    ids = {table["id"] for table in found["tables"]}
+    assert ids >= {"shop::customers", "shop::orders", "shop::order_items", "shop::products"}
+    assert not found.keys() & {"nothing_fits", "truncated"}
     assert "CREATE TABLE customers" in found["ddl"]
-    conditions = {join["condition"] for join in found["joins"]}
-    assert "orders.customer_no = customers.customer_no" in conditions
+    assert "orders.customer_no = customers.customer_no (n:1, 1.00)" in found["joins"]
     ranked = await call(client, "search_tables", question="weather of orders", limit=2)
     assert len(ranked["tables"]) == 2
-    assert all(0 < one["relevance"] <= 1 and one["signals"] for one in ranked["tables"])
+    assert all(0 < one["relevance"] <= 1 for one in ranked["tables"])
     described = await call(client, "describe_tables", tables=["orders", "shop::weather"])
     orders, weather = described["tables"]
     assert (orders["rows"], orders["columns"][0]["unique"]) == (120, True)
@@ -130,7 +129,7 @@ async def _every_tool(client: Client) -> None:
     assert (len(rows["rows"]), rows["truncated"]) == (2, True)
     sql = "SELECT count(*) AS n FROM orders o JOIN customers c USING (customer_no)"
     counted = await call(client, "run_sql", sql=sql)
-    assert counted["rows"] == [["120"]]
+    assert counted["rows"] == [[120]]
     listed = await client.read_resource("dovetail://tables")
     assert "shop::orders" in getattr(listed.contents[0], "text", "").splitlines()
     schema = await client.read_resource("dovetail://schema/shop%3A%3Aorders")
@@ -210,13 +209,26 @@ def test_phrases_say_which_tables_an_agent_expects(folder: Path) -> None:
     using(mcp_server(LiveCatalog(folder / "catalog", NO_MODELS)), use)
 
 
+def test_a_set_takes_half_the_characters_that_rest_gives(folder: Path) -> None:
+    live = LiveCatalog(folder / "catalog", NO_MODELS)
+
+    async def use(client: Client) -> None:
+        result = await client.call_tool("find_tables", {"question": QUESTION})
+        (text,) = [getattr(block, "text", "") for block in result.content]
+        assert json.loads(text) == result.structured_content
+        catalog = live.current()
+        assert 2 * len(text) < len(set_json(catalog, catalog.ask(QUESTION)).model_dump_json())
+
+    using(mcp_server(live), use)
+
+
 def test_candidates_are_told_with_their_joins(folder: Path) -> None:
     async def use(client: Client) -> None:
         found = await call(client, "find_tables", question="company of suppliers", breadth=0)
         assert [one["id"] for one in found["tables"]] == ["shop::suppliers"]
         (products,) = [one for one in found["candidates"] if one["id"] == "shop::products"]
         assert products.keys() == {"id", "description", "columns"}
-        joined = "shop::products.supplier_no = shop::suppliers.supplier_no ("
+        joined = "products.supplier_no = suppliers.supplier_no ("
         assert [line for line in found["candidate_joins"] if line.startswith(joined)]
 
     using(mcp_server(LiveCatalog(folder / "catalog", NO_MODELS)), use)
@@ -244,8 +256,16 @@ async def _describing(client: Client) -> None:
     found = await call(client, "search_tables", question="precipitation", limit=1)
     assert found["tables"][0]["id"] == "shop::weather"
     asked = await call(client, "find_tables", question="customers and precipitation")
-    told = [*asked["candidates"], *asked["tables"]]
+    told = [*asked.get("candidates", []), *asked["tables"]]
     assert "shop::weather" in [one["id"] for one in told]
+    pinned = {"section": "joins", "key": "weather.order_no = orders.order_no", "value": "pin"}
+    assert "no column" in await complaint(client, "save_note", **pinned)
+    kept = await call(client, "save_note", section="tables", key="weather", value="ignore")
+    assert kept == {"doubts": []}
+    plain = await call(client, "search_tables", question="precipitation", limit=1)
+    assert "shop::weather" not in [one["id"] for one in plain["tables"]]
+    wrong = await complaint(client, "save_note", section="tables", key="weather", value="love")
+    assert "a table is canonical, copy, copy of TABLE, or ignore, not 'love'" in wrong
     too_many = {f"t{number}": {"description": "x"} for number in range(51)}
     assert "50" in await complaint(client, "save_descriptions", descriptions=too_many)
 

@@ -27,7 +27,7 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> schemathesis.BaseSche
     live = LiveCatalog(place / "catalog", NO_MODELS)
     limits = RequestLimits(per_minute=1_000_000)
     app = rest_app(live, Access({}), limits, log=False)
-    return schemathesis.openapi.from_asgi("/api/openapi.json", app)
+    return schemathesis.openapi.from_asgi("/api/v1/openapi.json", app)
 
 
 SETTINGS = settings(
@@ -56,4 +56,4 @@ def test_no_request_is_a_server_error(described: schemathesis.BaseSchema) -> Non
                 assert reply.json()["status"] == reply.status_code
 
         answered()
-    assert len(tried) == 17
+    assert len(tried) == 22

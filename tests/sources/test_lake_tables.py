@@ -427,5 +427,5 @@ def test_an_iceberg_table_that_was_moved_is_refused(tmp_path: Path) -> None:
 def test_a_missing_extra_is_named(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, f"duckdb_extension_{kind}", None)
     duck.load_extension.cache_clear()
-    with pytest.raises(MissingExtraError, match=r"pip install 'dovetail\[lake\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'dovetail-tables\[lake\]'"):
         duck.load_extension(kind)

@@ -133,6 +133,7 @@ def test_naming_a_source_is_remembered_with_its_variables(
     monkeypatch.setenv("ERP_PW", "precious")
     monkeypatch.setenv("OTHER", "precious")
     named = resolve_roots(["erp=postgresql://ann:${ERP_PW}@h/erp"], [], [], Settings()).named[0]
+    logins.remember(named)  # once it was opened
     monkeypatch.setattr(logins, "_named", {})  # another process, later
     assert expand(named) == [named]
     again = SourceSpec.from_json(named.stored())

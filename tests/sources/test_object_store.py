@@ -129,22 +129,14 @@ def put_parts(bucket: Bucket, folder: str, suffix: str) -> list[str]:
 
 @pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])
 def test_small_parts_are_fetched_by_two_requests_each(
-    suffix: str, bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    suffix: str, bucket: Bucket, tmp_path: Path
 ) -> None:
-    """One for the size and one for the bytes; read where they are, they are the same table."""
+    """One for the size and one for the bytes."""
     paths = put_parts(bucket, f"small/{suffix}", suffix)
     with bucket.asked() as requests:
-        small = update(f"x=s3://lake/small/{suffix}", into=tmp_path / "small").catalog["sales"]
+        assert update(f"x=s3://lake/small/{suffix}", into=tmp_path / "small").catalog["sales"].rows
     asked = [(method, path) for method, path, _ in requests if path != "/lake/"]
     assert sorted(asked) == sorted((how, path) for path in paths for how in ("GET", "HEAD"))
-    monkeypatch.setattr(object_store, "_SMALL", -1)
-    put_parts(bucket, f"large/{suffix}", suffix)
-    with bucket.asked() as requests:
-        large = update(f"x=s3://lake/large/{suffix}", into=tmp_path / "large").catalog["sales"]
-    assert (large.rows, large.columns) == (small.rows, small.columns)
-    assert len([path for _, path, _ in requests if path != "/lake/"]) == (
-        20 if suffix == "csv" else 30
-    )
 
 
 def test_small_parts_are_fetched_side_by_side(bucket: Bucket, tmp_path: Path) -> None:
@@ -313,7 +305,7 @@ def test_a_file_behind_a_url(bucket: Bucket, tmp_path: Path) -> None:
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "duckdb_extension_httpfs", None)
     duck.load_extension.cache_clear()
-    with pytest.raises(MissingExtraError, match=r"pip install 'dovetail\[cloud\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'dovetail-tables\[cloud\]'"):
         duck.load_extension("httpfs")
 
 

@@ -135,7 +135,48 @@ def test_a_login_is_used_and_never_shown(
     assert [code for code, _ in runs] == [0, 0, 0, 0], runs
     assert dovetail.open(catalog).ids == [TableId(database.label, name) for name in ("a", "b")]
     written = "\n".join(text for _, text in runs)
-    assert_hidden(written + everything_in(catalog), user, PASSWORD)
+    assert_hidden(written, user)
+    assert_hidden(written + everything_in(catalog), PASSWORD)
+    stored = dovetail.open(catalog).reader.manifest.roots[0].credentials
+    kept = {"url": user, "query": user, "variables": "${ERP_USER}"}
+    assert stored.get("user") == kept.get(how)
+
+
+@service
+def test_the_user_of_a_url_is_kept_for_sql_and_later_updates(
+    my: tuple[MysqlDatabase, str], run_cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, user = my
+    catalog = ("-C", str(tmp_path / "c"))
+    assert run_cli("index", f"erp={database.url_for(user, PASSWORD)}", *catalog)[0] == 0
+    code, written = run_cli("sql", "SELECT id FROM a", *catalog)
+    assert (code, "check host, port, database and login" in written) == (1, True)
+    monkeypatch.setenv("MYSQL_PWD", PASSWORD)
+    assert run_cli("sql", "SELECT id FROM a", "--csv", *catalog) == (0, "id\n1\n")
+    database.run("INSERT INTO a VALUES (5)")
+    assert run_cli("index", *catalog)[0] == 0
+    assert dovetail.open(tmp_path / "c")["a"].rows == 2
+
+
+@service
+@pytest.mark.parametrize("how", ["variables", "settings"])
+def test_a_login_reaches_sql(
+    how: str,
+    my: tuple[MysqlDatabase, str],
+    run_cli: Cli,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    database, user = my
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ERP_PASSWORD", PASSWORD)
+    url = database.url_for(user, PASSWORD)
+    if how == "variables":
+        url = database.label.replace("://", f"://{quote(user, safe='')}:${{ERP_PASSWORD}}@")
+    (tmp_path / "dovetail.toml").write_text(f"sources = ['erp={url}']\n", encoding="utf-8")
+    assert run_cli("index")[0] == 0
+    assert run_cli("sql", "SELECT id FROM a", "--csv") == (0, "id\n1\n")
+    assert_hidden(everything_in(tmp_path / ".dovetail"), PASSWORD)
 
 
 @service
@@ -196,7 +237,8 @@ def test_a_wrong_password(my: tuple[MysqlDatabase, str], run_cli: Cli, tmp_path:
     assert "3 tables in" in written
     assert "2 of these are still in the catalog" in written
     assert [table.name for table in dovetail.open(catalog)] == ["a", "b", "people"]
-    assert_hidden(written + everything_in(catalog), user, PASSWORD)
+    assert_hidden(written, user)
+    assert_hidden(written + everything_in(catalog), PASSWORD)
 
 
 def test_postgresql_gets_the_password_it_was_given(tmp_path: Path) -> None:
@@ -287,7 +329,8 @@ def test_workers_get_the_login_by_no_argument(
     )
     assert len(report.catalog) == 22
     assert any("dovetail.engines.worker" in line for line in arguments)
-    assert_hidden("\n".join(arguments) + everything_in(tmp_path / "c"), user, PASSWORD)
+    assert_hidden("\n".join(arguments), user)
+    assert_hidden("\n".join(arguments) + everything_in(tmp_path / "c"), PASSWORD)
 
 
 def test_what_is_printed_of_a_source_holds_no_login() -> None:
@@ -296,8 +339,9 @@ def test_what_is_printed_of_a_source_holds_no_login() -> None:
     at = server.address(place.location, place.credentials, {"user": "U", "password": "P"})
     assert (at.user, at.password) == ("vyvy", PASSWORD)
     wanted = TableToRead(place, Listing("t", "t", 1))
-    shown = [place, replace(place, label="erp"), place.stored(), at, wanted, [wanted]]
+    shown = [place, replace(place, label="erp"), at, wanted, [wanted]]
     assert_hidden("\n".join(map(repr, shown)) + "\n".join(map(str, shown)), "vyvy", PASSWORD)
+    assert place.stored()["credentials"] == {"user": "vyvy"}
     assert at.hide_login(f'role "vyvy" with {PASSWORD}, not vyvyan') == (
         'role "***" with ***, not vyvyan'
     )

@@ -6,12 +6,11 @@ import re
 import socket
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -22,9 +21,7 @@ from dovetail.answer.execute import Executor
 from dovetail.answer.results import Limits
 from dovetail.domain import TableId
 from dovetail.errors import LimitError, SourceError, UsageError
-from dovetail.ports import Listing
 from dovetail.sources import duck, server
-from dovetail.sources import postgres as postgres_source
 from dovetail.sources.mysql import MysqlSource
 from dovetail.sources.postgres import PostgresSource
 from dovetail.sources.resolve import root
@@ -241,38 +238,6 @@ def _with_user(database: Database, user: str) -> str:
 
 
 @pytest.mark.parametrize("kind", ["postgresql", "mysql"])
-def test_a_closed_port(kind: str, tmp_path: Path) -> None:
-    with closing(socket.socket()) as unused:
-        unused.bind(("127.0.0.1", 0))
-        port = unused.getsockname()[1]
-        with pytest.raises(SourceError) as caught:
-            index(f"{kind}://vy:pw@127.0.0.1:{port}/zq", into=tmp_path / "c")
-    said = {
-        "postgresql": f'connection to server at "127.0.0.1", port {port} failed: Connection '
-        "refused; check host, port, database and login (the URL, or PGUSER and PGPASSWORD)",
-        "mysql": "Can't connect to server on '127.0.0.1' (115). Attempted host: 127.0.0.1; "
-        "check host, port, database and login (the URL, or MYSQL_USER and MYSQL_PWD)",
-    }
-    assert str(caught.value) == f"{kind}://127.0.0.1:{port}/zq: {said[kind]}"
-    assert not (tmp_path / "c" / "manifest.json").exists()
-
-
-@pytest.mark.parametrize("kind", ["postgresql", "mysql"])
-def test_an_unknown_database(
-    kind: str, pg: PostgresDatabase, my: MysqlDatabase, tmp_path: Path
-) -> None:
-    database = pg if kind == "postgresql" else my
-    with pytest.raises(SourceError) as caught:
-        index(database.url + "_not", into=tmp_path / "c")
-    said = {
-        "postgresql": f'connection to server at "{pg.host}", port {pg.port} failed: '
-        f'FATAL: database "{pg.name}_not" does not exist; check host, ',
-        "mysql": f"Unknown database '{my.name}_not'. Attempted host: {my.host}; check host, ",
-    }
-    assert str(caught.value).startswith(f"{database.label}_not: {said[kind]}")
-
-
-@pytest.mark.parametrize("kind", ["postgresql", "mysql"])
 def test_a_host_that_never_answers(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,15 +254,6 @@ def test_a_host_that_never_answers(
     assert [table.name for table in run.catalog] == ["people"]
     (skip,) = run.report.skipped
     assert str(skip).startswith("mute: no answer within 1 seconds; check host, port, ")
-
-
-def test_postgresql_gives_up_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "connect_timeout=10" in postgres_source._TARGET
-    monkeypatch.setattr(postgres_source, "_TARGET", "connect_timeout=2")
-    with closing(socket.create_server(("127.0.0.1", 0))) as silent:
-        port = silent.getsockname()[1]
-        with pytest.raises(SourceError, match=f"port {port} failed: timeout expired; check host"):
-            index(f"postgresql://127.0.0.1:{port}/zq", into=tmp_path / "c")
 
 
 def test_schemes_have_one_spelling() -> None:
@@ -403,38 +359,6 @@ def test_an_open_transaction_is_seen_once_it_commits(database: Either, tmp_path:
         cursor.execute("COMMIT")
         run = index(into=catalog)
         assert (run.names, run.catalog["t"].rows) == ({"t"}, 2)
-
-
-def test_a_table_that_goes_before_it_is_read(
-    database: Either, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("a_first", "b_going", "c_last"):
-        database.run(f"CREATE TABLE {name} AS SELECT 1 AS id")
-    source = PostgresSource if isinstance(database, PostgresDatabase) else MysqlSource
-    expect = source.expect
-
-    def drop_it(
-        self: Any, tables: Sequence[Listing], tokens: dict[str, str], *, rows: bool
-    ) -> None:
-        database.run("DROP TABLE IF EXISTS b_going")
-        expect(self, tables, tokens, rows=rows)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(source, "expect", drop_it)
-        report = index(database.url, into=tmp_path / "c").report
-    assert [table.name for table in report.catalog] == ["a_first", "c_last"]
-    (skip,) = report.skipped
-    words = 'relation "public.{}" does not exist'
-    if isinstance(database, MysqlDatabase):
-        words = f"Table '{database.name}.{{}}' doesn't exist"
-    gone = words + "; it went while we looked; index again"
-    assert str(skip) == f"{database.label}::b_going: {gone.format('b_going')}"
-    assert index(into=tmp_path / "c").skipped == {}
-    with closing(source(root(database.url, tmp_path))) as opened:
-        listing = opened.tables()[0]
-        database.run("DROP TABLE a_first")
-        with pytest.raises(SourceError, match=re.escape(gone.format("a_first"))):
-            opened.scan(listing)
 
 
 def test_nothing_is_written(database: Either, tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def test_a_query_runs_there(snowflake: Snowflake, tmp_path: Path) -> None:
     with Executor(catalog.reader) as executor:
         ran = executor.run(sql, tables)
         assert [row[:2] for row in ran.tuples()] == [("Ann", 5), ("Bob", 5)]
-        assert '"PUBLIC"."ORDERS"' in ran.sql
+        assert '"PUBLIC"."ORDERS"' in ran.ran
         few = executor.run("SELECT id FROM orders", tables, limits=Limits(rows=7))
         assert (few.rows.num_rows, few.truncated) == (7, True)
         with pytest.raises(GuardError):

@@ -12,19 +12,16 @@ from typing import Any
 
 import pytest
 
-import dovetail
 from dovetail.answer.execute import Executor
 from dovetail.answer.results import Limits
-from dovetail.domain import Estimate
 from dovetail.errors import GuardError, MissingExtraError, QueryError, SourceError
 from dovetail.plugins import open_source
 from dovetail.sources import warehouse_driver
 from dovetail.sources.resolve import root
 from dovetail.sources.server import address
 from dovetail.testing import check_source
-from tests.support.server_dialects import SERVERS, AnyDatabase, as_warehouse, run_here
-from tests.support.servers import PostgresDatabase, index
-from tests.support.warehouses import URLS, flight_sql, recorded
+from tests.support.servers import index
+from tests.support.warehouses import URLS, FlightSql, flight_server, recorded
 
 FILL = [
     "CREATE TABLE customer (id int, name varchar(20), since date, credit numeric(10,2))",
@@ -35,75 +32,54 @@ FILL = [
 ]
 
 
-@pytest.fixture(scope="module", params=sorted(SERVERS))
-def server(request: pytest.FixtureRequest) -> Iterator[tuple[AnyDatabase, str]]:
-    with as_warehouse(request.param) as (database, url):
-        database.run(*FILL)
-        yield database, url
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FlightSql]:
+    """A real server behind a real driver."""
+    pytest.importorskip("adbc_driver_flightsql", reason="needs the extra flightsql")
+    monkeypatch.setenv("FLIGHTSQL_SCHEME", "grpc")
+    with flight_server(*FILL) as server:
+        yield server
 
 
-def _facts(table: dovetail.Table) -> list[object]:
-    wanted = ("kind", "nulls", "distinct", "unique", "minimum", "maximum")
-    return [
-        table.rows,
-        [(c.name, *(str(getattr(c.profile, name)) for name in wanted)) for c in table.columns],
-    ]
+def test_read_whole_it_is_exact(server: FlightSql, tmp_path: Path) -> None:
+    check_source(lambda: open_source(root(server.url, tmp_path)), untold={"customer", "orders"})
+    run = index(server.url, into=tmp_path / "c")
+    assert (run.skipped, [table.rows for table in run.catalog]) == ({}, [2, 400])
+    orders = run.catalog["orders"]
+    assert orders.estimate is None
+    assert [column.profile.distinct for column in orders.columns] == [400, 2, 400]
+    assert [column.profile.unique for column in orders.columns] == [True, False, True]
+    assert "estimated" not in run.catalog.joins("orders")[0].evidence
 
 
-@pytest.mark.service
-def test_read_whole_it_is_as_the_server_itself(
-    server: tuple[AnyDatabase, str], tmp_path: Path
-) -> None:
-    database, url = server
-    check_source(lambda: open_source(root(url, tmp_path)), untold={"customer", "orders"})
-    own, through = index(database.url, into=tmp_path / "a"), index(url, into=tmp_path / "b")
-    assert through.skipped == {}
-    for name in ("customer", "orders"):
-        assert _facts(through.catalog[name])[0] == _facts(own.catalog[name])[0]
-        for mine, its in zip(through.catalog[name].columns, own.catalog[name].columns, strict=True):
-            assert mine.profile.distinct == its.profile.distinct
-            assert mine.profile.unique == its.profile.unique
-        assert through.catalog[name].estimate is None
-    assert "estimated" not in through.catalog.joins("orders")[0].evidence
-
-
-@pytest.mark.service
-def test_a_sample_is_an_estimate_and_says_so(
-    server: tuple[AnyDatabase, str], tmp_path: Path
-) -> None:
-    _, url = server
-    run = index(url, into=tmp_path / "c", sample=20)
+def test_a_sample_is_an_estimate_and_says_so(server: FlightSql, tmp_path: Path) -> None:
+    run = index(server.url, into=tmp_path / "c", sample=20)
     orders, customer = run.catalog["orders"], run.catalog["customer"]
     assert customer.estimate is None  # it is small enough to be read whole
     assert 5 <= orders.rows <= 40
-    assert orders.estimate == Estimate(400, (0.0, 0.0, 0.0), (400, 2, 400))
+    assert orders.estimate is not None
+    assert (orders.estimate.rows, orders.estimate.null_shares) == (400, (0.0, 0.0, 0.0))
     ends = [(column.profile.minimum, column.profile.maximum) for column in orders.columns]
     assert ends[:2] == [("0", "399"), ("1", "2")]
-    assert [column.profile.unique for column in orders.columns] == [True, False, True]
     assert run.catalog.joins("orders")[0].evidence["estimated"] == 1.0
-    again = index(url, into=tmp_path / "d", sample=20)
+    again = index(server.url, into=tmp_path / "d", sample=20)
     assert again.catalog["orders"].digest == orders.digest  # the same rows are drawn every time
-    beyond = index(url, into=tmp_path / "e", max_scan_bytes=1)
-    assert beyond.catalog["orders"].estimate is not None
-    assert beyond.catalog["orders"].estimate.rows == 400
-    assert beyond.catalog["orders"].rows > 0
+    beyond = index(server.url, into=tmp_path / "e", max_scan_bytes=1).catalog["orders"]
+    assert beyond.estimate is not None
+    assert beyond.estimate.rows == 400
+    assert beyond.rows > 0
 
 
-@pytest.mark.service
-def test_a_query_runs_where_its_tables_are(server: tuple[AnyDatabase, str], tmp_path: Path) -> None:
-    database, url = server
-    catalog = index(url, into=tmp_path / "c").catalog
+def test_a_query_runs_where_its_tables_are(server: FlightSql, tmp_path: Path) -> None:
+    catalog = index(server.url, into=tmp_path / "c").catalog
     tables = [catalog["orders"], catalog["customer"]]
     sql = (
         "SELECT name, count(*) AS n FROM orders JOIN customer ON customer.id = customer_id "
         "GROUP BY name ORDER BY name"
     )
     with Executor(catalog.reader) as executor:
-        run_here(executor)
         ran = executor.run(sql, tables)
-        assert ran.tuples() == [("Ann", 200), ("Bob", 200)]
-        place = '"public"."orders"' if isinstance(database, PostgresDatabase) else "`orders`"
-        assert place in ran.sql
+        assert (ran.tuples(), '"main"."orders"' in ran.ran) == ([("Ann", 200), ("Bob", 200)], True)
         few = executor.run("SELECT id FROM orders", tables, limits=Limits(rows=7))
         assert (few.rows.num_rows, few.truncated) == (7, True)
         for refused in ("DELETE FROM orders", "SELECT * FROM pg_class", "SELECT pg_sleep(9)"):
@@ -113,50 +89,24 @@ def test_a_query_runs_where_its_tables_are(server: tuple[AnyDatabase, str], tmp_
             executor.run("SELECT nothing_like_it FROM orders", tables)
 
 
-@pytest.mark.service
-def test_what_goes_wrong_is_one_line(tmp_path: Path) -> None:
-    with as_warehouse("adbc+postgresql") as (database, url):
-        assert isinstance(database, PostgresDatabase)
-        database.run(*FILL)
-        with closing(open_source(root(url, tmp_path))) as source:
-            listed = source.tables()
-            database.run("DROP TABLE orders")
-            with pytest.raises(SourceError, match=r"does not exist.*; it went while we looked"):
-                list(source.scan(listed[1]).batches)
-            assert sum(batch.num_rows for batch in source.scan(listed[0]).batches) == 2
-        database.run(
-            "CREATE TABLE odd AS SELECT g AS id, g > 5 AS large, gen_random_uuid() AS u, "
-            "'{}'::json AS j, ARRAY[g] AS a, '\\x00'::bytea AS b FROM generate_series(1, 400) g"
-        )
-        spec = replace(root(url, tmp_path), options={"sample": 20})
-        with closing(open_source(spec)) as source:
-            scan = source.scan(source.tables()[-1])
-            assert 5 <= sum(batch.num_rows for batch in scan.batches) <= 40
-            assert scan.statistics is not None
-            assert [column.distinct for column in scan.statistics.columns[:3]] == [400, 2, 400]
-            assert scan.statistics.columns[1].minimum is None
-        nobody = "adbc+" + database.url_for("nobody_here", "secret-word")
-        with pytest.raises(SourceError) as told:
-            open_source(root(nobody, tmp_path))
-        assert "nobody_here" not in str(told.value)
-        assert "secret-word" not in str(told.value)
-        gone = f"adbc+postgresql://u:p@127.0.0.1:1/{database.name}"
-        with pytest.raises(SourceError, match="check host and network"):
-            open_source(root(gone, tmp_path))
+def test_types_that_are_neither_compared_nor_ordered(server: FlightSql, tmp_path: Path) -> None:
+    server.run(
+        "CREATE TABLE odd AS SELECT g AS id, g > 5 AS large, gen_random_uuid() AS u, "
+        "'{}'::JSON AS j, [g] AS a, '\\x00'::BLOB AS b FROM range(1, 401) r (g)"
+    )
+    spec = replace(root(server.url, tmp_path), options={"sample": 20})
+    with closing(open_source(spec)) as source:
+        scan = source.scan(next(table for table in source.tables() if table.name == "odd"))
+        assert 5 <= sum(batch.num_rows for batch in scan.batches) <= 40
+        assert scan.statistics is not None
+        assert [column.distinct for column in scan.statistics.columns[3:]] == [0, 0, 0]
+        assert scan.statistics.columns[1].minimum is None
 
 
-def test_flight_sql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     pytest.importorskip("adbc_driver_flightsql", reason="needs the extra flightsql")
-    monkeypatch.setenv("FLIGHTSQL_SCHEME", "grpc")
-    with flight_sql(*FILL) as address:
-        run = index(f"flightsql://{address}/main", into=tmp_path / "c")
-        assert (run.skipped, [table.rows for table in run.catalog]) == ({}, [2, 400])
-        sampled = index(f"flightsql://{address}/main", into=tmp_path / "d", sample=20)
-        assert sampled.catalog["orders"].estimate is not None
-        assert 5 <= sampled.catalog["orders"].rows <= 40
-        with Executor(run.catalog.reader) as executor:
-            found = executor.run("SELECT max(id) AS last FROM orders", [run.catalog["orders"]])
-        assert (found.tuples(), '"main"."orders"' in found.sql) == ([(399,)], True)
+    with pytest.raises(SourceError, match="check host and network"):
+        open_source(root("flightsql://u:p@127.0.0.1:1/main", tmp_path)).tables()
 
 
 @pytest.mark.parametrize("kind", sorted(URLS))
@@ -224,7 +174,7 @@ def test_a_driver_that_is_missing_and_a_token_that_expired(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "snowflake.connector", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'dovetail\[snowflake\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'dovetail-tables\[snowflake\]'"):
         open_source(root(URLS["snowflake"], tmp_path))
 
     def expired(*_: object) -> object:

@@ -15,8 +15,7 @@ from dovetail.ports import Declaration, Listing
 from dovetail.sources import warehouse_driver
 from dovetail.sources.warehouse import WarehouseSource
 from tests.support.files import GOOD, put
-from tests.support.server_dialects import SERVERS, as_warehouse
-from tests.support.servers import PostgresDatabase, index, mysql_user, postgres_role
+from tests.support.servers import index
 from tests.support.warehouses import flight_server
 
 LOG_IN = "log in again: check the login in the environment, or renew the token"
@@ -64,35 +63,6 @@ def test_what_helps(text: str) -> None:
     assert warehouse_driver._remedy(text) == SAID[text]
 
 
-@pytest.mark.service
-@pytest.mark.parametrize("kind", sorted(SERVERS))
-def test_a_table_that_may_not_be_read_is_one_line(kind: str, tmp_path: Path) -> None:
-    """A login that may write to a table and not read it is told of it, and cannot have it."""
-    fill = (
-        "CREATE TABLE open (id int)",
-        "CREATE TABLE shut (id int)",
-        "INSERT INTO open VALUES (1)",
-    )
-    with as_warehouse(kind) as (database, _):
-        database.run(*fill)
-        login = (
-            postgres_role(database, password="pw")
-            if isinstance(database, PostgresDatabase)
-            else mysql_user(database, password="pw")
-        )
-        with login as name:
-            who = f'"{name}"' if isinstance(database, PostgresDatabase) else f"'{name}'@'%'"
-            database.run(f"GRANT SELECT ON open TO {who}", f"GRANT INSERT ON shut TO {who}")
-            url = database.url_for(name, "pw")
-            run = index(kind + url[url.index("://") :], into=tmp_path / "c")
-    assert {table.name: table.rows for table in run.catalog} == {"open": 1}
-    assert list(run.skipped) == ["shut"]
-    assert "denied" in run.skipped["shut"]
-    assert run.skipped["shut"].endswith(f"; {GRANT}")
-    assert "\n" not in run.skipped["shut"]
-    assert name not in run.skipped["shut"]
-
-
 @pytest.fixture
 def grpc(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("adbc_driver_flightsql", reason="needs the extra flightsql")
@@ -114,7 +84,7 @@ def test_a_table_that_goes_midway_is_one_line(
             return told(self, tables)
 
         monkeypatch.setattr(WarehouseSource, "declarations", dropping)
-        run = index(f"flightsql://{server.address}/main", into=tmp_path / "c")
+        run = index(server.url, into=tmp_path / "c")
         assert {table.name: table.rows for table in run.catalog} == {"t0": 1, "t1": 2, "t3": 4}
         assert list(run.skipped) == ["t2"]
         assert run.skipped["t2"].endswith("it went while we looked; index again")
@@ -128,11 +98,10 @@ def test_a_token_that_expired_costs_its_warehouse_alone(tmp_path: Path) -> None:
     put(tmp_path / "town.csv", GOOD)
     with flight_server(*FILL) as server:
         server.allowed = 0
-        url = f"flightsql://{server.address}/main"
-        run = index(url, str(tmp_path / "town.csv"), into=tmp_path / "c")
+        run = index(server.url, str(tmp_path / "town.csv"), into=tmp_path / "c")
     assert [table.name for table in run.catalog] == ["town"]
     (skip,) = run.report.skipped
-    assert (skip.source, skip.table) == (url, "")
+    assert (skip.source, skip.table) == (server.url, "")
     assert re.search(r"the token has expired.*; " + re.escape(LOG_IN), skip.reason)
 
 
@@ -141,8 +110,7 @@ def test_a_token_that_expires_midway(tmp_path: Path) -> None:
     """What was read until then is kept, and the next update reads the rest."""
     with flight_server(*FILL) as server:
         server.allowed = 10
-        url = f"flightsql://{server.address}/main"
-        run = index(url, into=tmp_path / "c")
+        run = index(server.url, into=tmp_path / "c")
         read = {table.name for table in run.catalog}
         assert 0 < len(read) < 4
         assert all(skip.reason.endswith(LOG_IN) for skip in run.report.skipped)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from dovetail.arrays import Counts, Flags, Ints
 from dovetail.domain import TableId
 from dovetail.hashing import Hashes, mix
-from dovetail.joins.candidate_search import Groups
 from dovetail.joins.candidates import Candidates
 from dovetail.joins.columns import ColumnArrays, ValuePasses, ValueSets
 from dovetail.names.lookup import NameMatch
@@ -52,14 +51,6 @@ class EachPair:
 
     check: Callable[[Ints, Ints], Flags]
 
-    def of_groups(self, children: Groups, keys: Groups) -> EachPair:
-        del children, keys
-        return self
-
-    def within_groups(self, child: Ints, key: Ints) -> Flags:
-        del key
-        return np.ones(len(child), dtype=np.bool_)
-
     def within(self, child: Ints, key: Ints) -> Flags:
         return self.check(child, key)
 
@@ -90,6 +81,7 @@ def arrays_of(sets: list[set[int]], tables: list[int], unique: list[bool]) -> Co
         unique=np.array(unique, dtype=np.bool_),
         key=np.array(unique, dtype=np.bool_),
         low=np.zeros(count),
+        typical=np.full(count, np.nan),
         high=np.array([float(max(values, default=0)) for values in sets]),
         values=held([hashed(values) for values in sets], counts),
         prefix=[""] * count,

@@ -21,6 +21,7 @@ from dovetail.catalog.segment import Segment
 from dovetail.plugins import open_source
 from dovetail.profile.batch import TableToRead, profile_batch
 from dovetail.profile.profiler import ProfileOptions
+from dovetail.sealed import seal
 from dovetail.sources.resolve import expand, root
 from tests.support import command_line
 
@@ -125,8 +126,8 @@ def rewrite(path: Path, change: Callable[[bytes], bytes]) -> None:
 def edit_manifest(catalog: Path, **values: object) -> None:
     path = catalog / "manifest.json"
     content = json.loads(path.read_text())
-    content |= values
-    path.write_text(json.dumps({key: item for key, item in content.items() if item is not None}))
+    content |= {**values, "crc32": None}
+    path.write_bytes(seal({key: item for key, item in content.items() if item is not None}))
 
 
 def one(catalog: Path, name: str) -> Path:

@@ -39,7 +39,7 @@ def indexed(
         for folder in folders.values():
             folder.mkdir()
         embeddings = embed_catalog(other, embedder)
-        make_index(other, embedder, stored_edges(catalog), embeddings, folders[SEARCH])
+        make_index(other, embedder, stored_edges(catalog), embeddings, {}, folders[SEARCH])
         write_part(laid, folders[DESCRIPTIONS])
         for name, folder in folders.items():
             other.parts[name] = part_of(folder)

@@ -144,8 +144,8 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]
         self.allowed: float = math.inf
 
     @property
-    def address(self) -> str:
-        return f"127.0.0.1:{self.port}"
+    def url(self) -> str:
+        return f"flightsql://127.0.0.1:{self.port}/main"
 
     def run(self, statement: str) -> None:
         self._database.cursor().execute(statement)
@@ -185,13 +185,6 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
         at, shift = at + 1, shift + 7
         if byte < 128:
             return value, at
-
-
-@contextmanager
-def flight_sql(*statements: str) -> Iterator[str]:
-    """The address of a Flight SQL server with tables of its own."""
-    with flight_server(*statements) as server:
-        yield server.address
 
 
 @contextmanager

@@ -27,9 +27,9 @@ from dovetail.errors import (
     VersionError,
 )
 from dovetail.models.cache import needed_model
-from dovetail.offline.describe import Prices
+from dovetail.offline.describe import Prices, describe
 from dovetail.offline.pipeline import update
-from dovetail.offline.summary import ProgressCallback, UpdateSummary
+from dovetail.offline.summary import DescribeSummary, ProgressCallback, UpdateSummary
 from dovetail.ports import Json
 from dovetail.settings import Settings
 from dovetail_bench.core_t.purposes import write_purposes
@@ -59,6 +59,7 @@ class Dataset:
     Without `sources`, its catalog stands at `home` already. Keys that its sources declare and their
     comments are left out of it, unless `declared` and `comments` say that they may be used.
     `families_file` names the tables that are one logical table, if there is one (directory.py).
+    Where the sources are the `systems` of one company, everything about them may be used.
     """
 
     name: str
@@ -69,11 +70,12 @@ class Dataset:
     declared: bool = False
     comments: bool = False
     families_file: Path | None = None
+    systems: bool = False
 
     @property
     def pooled(self) -> bool:
         """Whether databases were pooled on purpose, so that no retriever may go by sources."""
-        return bool(self.sources)
+        return bool(self.sources) and not self.systems
 
     def families(self) -> Mapping[str, Sequence[str]]:
         """The names of the members of each family, by its name; none without a file of them."""
@@ -158,10 +160,13 @@ class Dataset:
 
     def _settings(self, settings: Settings | None) -> Settings:
         """The settings, but for what a benchmark may know: that is not theirs to say."""
+        if self.systems:
+            return settings or Settings()
         # Which table came from which database is for scoring only: no join may go by it.
         chosen = replace(settings or Settings(), join_sources=False)
         chosen = replace(chosen, use_declared=self.declared, use_comments=self.comments)
-        return replace(chosen, use_notes=False, use_dbt=False, use_queries=False)
+        # What is public needs no mask, and prompts of the paper's systems have their cells.
+        return replace(chosen, use_notes=False, use_dbt=False, use_queries=False, mask=False)
 
 
 def _moved(catalog: Path, sources: Mapping[str, Path]) -> bool:
@@ -204,7 +209,8 @@ def _in_folder(folder: Path, *, name: str) -> Dataset:
     if (folder / ABOUT).is_file():
         about = json.loads((folder / ABOUT).read_text("utf-8"))
         sources = {label: folder / place for label, place in about["sources"].items()}
-        return Dataset(name, folder, sources, rows, tuple(about["dialects"]))
+        systems = not about.get("pooled", True)
+        return Dataset(name, folder, sources, rows, tuple(about["dialects"]), systems=systems)
     for part in ("databases", FOREIGN_KEYS):
         if not (folder / part).exists():
             raise NotFoundError(f"{folder} is no dataset: it has no {part}")
@@ -234,25 +240,24 @@ def database_of(table: TableId) -> str:
     return table.source
 
 
-_VARIANT = "-purposes"
-
-
-def catalog_with_purposes(
+def described_catalog(
     dataset: Dataset,
     settings: Settings,
+    kind: str,
     *,
     on_progress: ProgressCallback | None = None,
     note: Callable[[str], None] = lambda _: None,
 ) -> CatalogReader:
-    """The pooled catalog with a purpose for each table that the model could tell one of."""
+    """The pooled catalog with what a model says of each table, by one of `DESCRIPTIONS`."""
     if not dataset.sources:
         raise UsageError(
             f"{dataset.name} is over a catalog of its own: dovetail describe has its tables "
             "described, and that is always read"
         )
-    catalog = dataset.catalog(settings, on_progress, search=False, variant=_VARIANT)
-    model = needed_model(catalog.folder, settings, "writing purposes")
-    written = write_purposes(
+    variant = f"-{kind}"
+    catalog = dataset.catalog(settings, on_progress, search=False, variant=variant)
+    model = needed_model(catalog.folder, settings, f"writing {kind}")
+    written = DESCRIPTIONS[kind](
         catalog,
         model,
         on_progress=on_progress,
@@ -261,9 +266,17 @@ def catalog_with_purposes(
     )
     if written.pending:
         raise PendingError(
-            f"the purposes of {written.pending} tables wait for replies; have the requests of "
+            f"the {kind} of {written.pending} tables wait for replies; have the requests of "
             f"{settings.llm} answered, then run this again"
         )
     for skipped in written.failed:
-        note(f"no purpose for {skipped}")
-    return dataset.catalog(settings, on_progress, variant=_VARIANT)
+        note(f"no {kind} for {skipped}")
+    return dataset.catalog(settings, on_progress, variant=variant)
+
+
+# What a model can write of tables: the paper's paragraphs, or the product's sentences.
+PURPOSES, DESCRIBED = "purposes", "descriptions"
+DESCRIPTIONS: Mapping[str, Callable[..., DescribeSummary]] = {
+    PURPOSES: write_purposes,
+    DESCRIBED: describe,
+}

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from dovetail.catalog.files import replace_file
+from dovetail.atomic import replace_file
 from dovetail.domain import TableId
 from dovetail.errors import DatasetError, NotFoundError
 from dovetail_bench.questions import Question, table_of

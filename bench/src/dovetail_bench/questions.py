@@ -209,7 +209,7 @@ class QuestionFilter:
 
     `evidence` adds each question's evidence to its text. `share` draws a part of the questions by
     `seed`, `limit` takes the first so many, `sources` those whose gold tables all stand in these
-    sources. `purposes`: a language model describes the tables first.
+    sources. `descriptions`: a language model writes these of the tables first (datasets.py).
     """
 
     evidence: bool = False
@@ -218,7 +218,7 @@ class QuestionFilter:
     limit: int | None = None
     skip_bad: bool = False
     sources: tuple[str, ...] = ()
-    purposes: bool = False
+    descriptions: str = ""
 
     def apply(self, questions: Sequence[Question], catalog: CatalogReader) -> tuple[Question, ...]:
         """The questions that are asked."""
@@ -236,7 +236,7 @@ class QuestionFilter:
     def options(self) -> list[str]:
         """The same as command-line options."""
         found = ["--evidence"] * self.evidence + ["--skip-bad"] * self.skip_bad
-        found += ["--purposes"] * self.purposes
+        found += [f"--{self.descriptions}"] * bool(self.descriptions)
         found += ["--source", ",".join(self.sources)] if self.sources else []
         if self.share != 1:
             found += ["--share", str(self.share), "--seed", str(self.seed)]

@@ -1,10 +1,13 @@
 """`replay:<dir>`: writes requests to a file and reads replies that a batch endpoint gave to them.
 
-`requests.jsonl` and `responses.jsonl` are what OpenAI's Batch API takes and gives.
+`requests.jsonl` and `responses.jsonl` are what OpenAI's Batch API takes and gives. `replay:<file>`
+reads the replies of a compressed recording (`.jsonl.xz`), and writes nothing.
 """
 
 from __future__ import annotations
 
+import json
+import lzma
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +17,7 @@ from dovetail.errors import ModelError, PendingError, UsageError
 from dovetail.models.chat import read_completion, request_body, request_key
 from dovetail.ports import Completion, Json, Message
 
-REQUESTS, RESPONSES = "requests.jsonl", "responses.jsonl"
+REQUESTS, RESPONSES, RECORDING = "requests.jsonl", "responses.jsonl", ".xz"
 _UNNAMED = "unnamed"
 
 
@@ -32,15 +35,25 @@ class ReplayLLM:
         if not folder:
             raise UsageError("replay: needs a folder: replay:DIR or replay:DIR?model=NAME")
         self._folder = Path(folder).expanduser()
-        self._requests = Journal(self._folder / REQUESTS)
-        asked = self._requests.new_lines()
+        self._recorded = self._folder.suffix == RECORDING
+        self._requests = Journal(self._folder / REQUESTS, sealed=False)
+        asked = () if self._recorded else self._requests.new_lines()
         self._asked = {str(line.get("custom_id")) for line in asked}
         self._model = _settle_model(model, asked, self._folder)
         self._replies: dict[str, Json] = {}
-        for line in Journal(self._folder / RESPONSES).new_lines():
+        for line in self._responses():
             key = str(line.get("custom_id"))
             if key not in self._replies or not _failed(line):
                 self._replies[key] = line
+
+    def _responses(self) -> Sequence[Json]:
+        if not self._recorded:
+            return Journal(self._folder / RESPONSES, sealed=False).new_lines()
+        try:
+            with lzma.open(self._folder, "rt", encoding="utf-8") as lines:
+                return [json.loads(line) for line in lines]
+        except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
+            raise UsageError(f"replay: {self._folder} is no recording: {error}") from None
 
     @property
     def model_id(self) -> str:
@@ -58,6 +71,8 @@ class ReplayLLM:
         key = request_key("", messages, schema, max_tokens)
         body = request_body(self._model, messages, schema, max_tokens, logprobs=logprobs)
         if key not in self._replies:
+            if self._recorded:
+                raise PendingError(f"{self._folder} has no reply to request {key[:12]}")
             self._write_down(key, body)
             raise PendingError(
                 f"{self._folder} has no reply to request {key[:12]} yet; have {REQUESTS} answered, "

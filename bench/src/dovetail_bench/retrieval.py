@@ -15,7 +15,7 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import DovetailError, PendingError, UsageError
 from dovetail.ports import Json
 from dovetail.settings import PREFIX, Settings
-from dovetail_bench.datasets import Dataset, catalog_with_purposes
+from dovetail_bench.datasets import Dataset, described_catalog
 from dovetail_bench.in_sample import in_sample
 from dovetail_bench.measures import retrieval, score_of, set_measures
 from dovetail_bench.question_file import write_questions
@@ -94,9 +94,9 @@ class Experiment:
     def of(cls, dataset: Dataset, question_filter: QuestionFilter, config: RunConfig) -> Experiment:
         """Bring the catalog up to date and find the gold tables of the questions in it."""
         config = replace(config, settings=_fair(dataset, config.settings))
-        if question_filter.purposes:
-            catalog = catalog_with_purposes(
-                dataset, config.settings, on_progress=config.on_progress, note=config.note
+        if kind := question_filter.descriptions:
+            catalog = described_catalog(
+                dataset, config.settings, kind, on_progress=config.on_progress, note=config.note
             )
         else:
             catalog = dataset.catalog(config.settings, config.on_progress)

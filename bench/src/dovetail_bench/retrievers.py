@@ -8,7 +8,7 @@ factory, called as `factory(catalog, k=…, settings=…)`, with `argument=…` 
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, cast
 
@@ -45,6 +45,11 @@ _RANKING = frozenset({"dense", "search"})
 def searcher_of(catalog: CatalogReader, settings: Settings) -> Searcher:
     """Return the searcher that all retrievers over one open catalog share."""
     return open_searcher(catalog, settings)
+
+
+def published_searcher(catalog: CatalogReader, settings: Settings) -> Searcher:
+    """Return the searcher of the paper's systems, which know nothing of families."""
+    return searcher_of(catalog, replace(settings, families=False))
 
 
 @dataclass(frozen=True, slots=True)

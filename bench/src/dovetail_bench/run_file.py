@@ -190,13 +190,13 @@ def _parse(path: Path, content: bytes) -> Run:
     try:
         head = json.loads(lines[0])
         about, made = dict(head["run"]), dict(head.get("made", {}))
-    except (IndexError, KeyError, TypeError, ValueError):
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
         raise DatasetError(f"{path} is no run: its first line does not say of what") from None
     records: dict[str, Record] = {}
     for number, line in enumerate(lines[1:], start=2):
         try:
             record = Record.from_json(json.loads(line))
-        except (KeyError, TypeError, ValueError):
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
             raise DatasetError(
                 f"line {number} of {path} is damaged; remove it, and its question is asked again"
             ) from None

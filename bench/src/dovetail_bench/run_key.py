@@ -23,7 +23,8 @@ from dovetail_bench.retrievers import factory_of
 _APART = (
     "catalog", "sources", "include", "exclude", "views", "engine", "ray_address", "workers",
     "selector", "use_declared", "use_comments", "use_notes", "notes", "use_dbt",
-    "dbt", "use_queries", "query_seconds", "query_memory_mb", "query_rows", "sql_repair",
+    "dbt", "use_queries", "index_memory_mb", "query_seconds", "query_memory_mb", "query_rows",
+    "sql_repair",
 )  # fmt: skip
 # Stands for the gold tables themselves, where a run needs no retriever.
 ORACLE = "oracle"

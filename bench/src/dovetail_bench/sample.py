@@ -58,12 +58,8 @@ def _cache() -> Path:
 
 def _digest() -> str:
     digest = hashlib.sha256()
-    for package in (
-        "dovetail.sample",
-        "dovetail_bench.corpora",
-        "dovetail_bench.corpora.questions",
-    ):
+    for package in ("dovetail_bench.corpora", "dovetail_bench.corpora.questions"):
         for file in sorted(files(package).iterdir(), key=lambda file: file.name):
-            if file.is_file() and file.name.endswith((".py", ".toml")):
+            if file.is_file() and file.name.endswith((".py", ".toml", ".zip")):
                 digest.update(file.read_bytes())
     return digest.hexdigest()[:12]

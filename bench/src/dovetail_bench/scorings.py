@@ -4,12 +4,10 @@
 columns is valid if one is unique and one value set is contained in the other; it scores half the
 Jaccard similarity of the values, half the similarity of the headers.
 
-`jar` is JAR's as published: every pair of columns of one type counts, valid or not,
-
-    (jaccard + name) / 2 * the larger share of distinct values
-
-with nulls taken for a value. JAR's released code multiplies by the uniqueness too, but divides the
-values in common by those of the second column, not of both, and its headers name the database.
+`jar` is JAR's as the paper states it (appendix C): headers and values alone, (jaccard + name) / 2,
+of every pair of columns of one type, valid or not, with nulls taken for a value. JAR's released
+code multiplies by uniqueness besides, divides the values in common by those of the second column,
+and its headers name the database.
 
 In both, two tables are as compatible as their best pair of columns, and the similarity of headers
 is the share of words in common or, with an embedder, its mean with their cosine.
@@ -221,7 +219,6 @@ def _jar(columns: Columns) -> Pairs:
     rows = arrays.rows[arrays.table]
     null = (rows > arrays.filled).astype(np.int64)
     size = arrays.distinct + null
-    uniqueness = size / np.maximum(rows, 1)
 
     def every() -> Iterator[Pairs]:
         for column in np.flatnonzero(rows > 0).tolist():
@@ -231,8 +228,7 @@ def _jar(columns: Columns) -> Pairs:
             shared = columns.shared(column)[others]
             both = shared + (null[column] & null[others])
             jaccard = both / np.maximum(size[column] + size[others] - both, 1)
-            mean = (jaccard + columns.name(column, others)) / 2
-            score = mean * np.maximum(uniqueness[column], uniqueness[others])
+            score = (jaccard + columns.name(column, others)) / 2
             yield np.full(len(others), column), others, shared, score
 
     return columns.best(every())

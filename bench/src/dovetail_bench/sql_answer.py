@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 from sqlglot import exp
 
-from dovetail.answer.execute import Execution, Executor
+from dovetail.answer.execute import Executor
 from dovetail.answer.generate import Generated, generate
-from dovetail.answer.relations import Relation, relations
+from dovetail.answer.relations import Relation
+from dovetail.answer.results import Answer
 from dovetail.answer.tree import base_tables, parse
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import Chosen
+from dovetail.domain import Chosen, Table
 from dovetail.errors import DovetailError, GuardError, LimitError, QueryError
 from dovetail.joins.graph import JoinGraph
 from dovetail.ports import LLM
@@ -61,7 +64,7 @@ class Author:
         began = time.perf_counter()
         chosen = [Chosen(each.id, each.relevance, each.stage, "") for each in record.tables]
         found = table_set(question, self.joins, chosen, ())
-        known = relations(self.catalog[table] for table in found.ids)
+        known = _numbered([self.catalog[table] for table in found.ids])
         generated = generate(
             self.llm,
             question,
@@ -98,12 +101,10 @@ class Author:
         if not generated.sql:
             return verdict(FORMATTING, generated.left), None
         try:
-            ran = self.executor.run(
-                generated.sql, [relation.table for relation in known], engine=self.engine
-            )
+            ran = self.executor.run(generated.sql, known, engine=self.engine)
         except (GuardError, QueryError) as error:
             return verdict(_class_of(error, generated, known, self.engine), str(error)), None
-        wrong = _difference(ran, gold)
+        wrong = difference(ran, gold)
         return verdict(RESULT if wrong else "", wrong), ran.rows.num_rows
 
 
@@ -114,7 +115,8 @@ def without_gold(record: Record, reason: str) -> tuple[Record, Trace]:
     return replace(record, trace=trace_id(trace), written=written), trace
 
 
-def _difference(ran: Execution, gold: Gold) -> str:
+def difference(ran: Answer, gold: Gold) -> str:
+    """What is wrong with the rows of a query; nothing if they are those of the gold SQL."""
     if ran.truncated:
         return f"it returns more than {ran.rows.num_rows:,} rows"
     if ran.rows.num_columns != gold.width:
@@ -161,3 +163,16 @@ def _stage(generated: Generated) -> dict[str, object]:
         "tokens_in": generated.tokens_in,
         "tokens_out": generated.tokens_out,
     }
+
+
+def _numbered(tables: Sequence[Table]) -> tuple[Relation, ...]:
+    """Tables under their own names, those that share one numbered: sources, which are the databases
+    of a benchmark, must not show."""
+    shared = Counter(table.name.casefold() for table in tables)
+    numbers = {name: count(1) for name, times in shared.items() if times > 1}
+    called = (
+        f"{table.name}_{next(numbers[folded])}" if (folded := table.name.casefold()) in numbers
+        else table.name
+        for table in tables
+    )  # fmt: skip
+    return tuple(Relation(table, name, (name,)) for table, name in zip(tables, called, strict=True))

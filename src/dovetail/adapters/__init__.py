@@ -29,7 +29,7 @@ def table_documents(result: TableSet) -> list[TableDocument]:
     A join stands with the table that refers to the other, so that all texts together are the whole
     slice of schema, each line once. A query calls the tables as the texts do.
     """
-    names = query_names(result.ids)
+    names = result.names or query_names(result.ids)
     documents = []
     for chosen, table in zip(result.tables, result.details, strict=True):
         own = [edge for edge in result.joins if edge.left == table.id]

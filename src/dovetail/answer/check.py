@@ -31,7 +31,7 @@ class Checked:
 
     `sql` is the text to run, `shown` the same with the names as they were written, `private` the
     names drawn for its WITH clauses. `tables` are read by it, `joins` are the columns it joins
-    them by, and `complaints` say which of its columns no table has, each where it was asked for.
+    them by, and `complaints` say which of its columns no table has, where that was asked for.
     `seconds` is how long that took.
     """
 
@@ -58,20 +58,18 @@ def ask(
     dialect: str,
     engine: str,
     limits: Limits,
-    find_joins: bool = False,
     complain: bool = False,
     cancelled: Cancelled = never,
 ) -> Checked:
     """Have a query checked. What may not run is a `GuardError`, what takes too long a `LimitError`.
 
-    `joins` and `complaints` are looked for where they are asked for.
+    `complaints` are looked for where they are asked for.
     """
     request = {
         "task": "check",
         "sql": sql,
         "dialect": dialect,
         "engine": engine,
-        "joins": find_joins,
         "complain": complain,
         "relations": [_sent(relation) for relation in relations],
         "limits": asdict(limits),
@@ -117,7 +115,7 @@ def answer(request: Json) -> Json:
     relations = [_received(each) for each in request["relations"]]
     dialect, engine = request["dialect"], request["engine"]
     tree, tables = understand(request["sql"], relations, dialect)
-    joined = joins(tree, relations) if request["joins"] else []
+    joined = joins(tree, relations)
     complained = []
     if request["complain"]:
         complained = complaints(

@@ -10,9 +10,9 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dovetail.answer import check
 from dovetail.answer.pool import Cancelled, Pool, never
@@ -26,10 +26,10 @@ from dovetail.answer.relations import (
     relations,
     reveal,
 )
-from dovetail.answer.results import Limits, python_rows
+from dovetail.answer.results import Answer, Limits
 from dovetail.catalog.lookup import find_table, matches
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import Table, TableId
+from dovetail.domain import JoinEdge, Table, TableId
 from dovetail.errors import (
     AmbiguousTableError,
     DovetailError,
@@ -41,6 +41,7 @@ from dovetail.errors import (
 from dovetail.ports import Json, SourceSpec
 from dovetail.sources.resolve import expand
 from dovetail.sources.warehouse_dialects import DIALECTS
+from dovetail.telemetry import traced
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,39 +52,26 @@ _MOST_ATTACHED = 10
 _MOST_WORKERS = 4
 # What Arrow's format adds to the rows it carries.
 _FORMAT_BYTES = 16 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Execution:
-    """What a query gave: the text that ran, its rows, and what they took.
-
-    `sql` is the text with the names as they were written, for ours mean nothing to anybody.
-    `tables` are those it read, `joins` the columns it joined them by where that was asked for.
-    `truncated` says that there were more rows than the limits let through. `names` are what the
-    query may call the tables of the set.
-    """
-
-    sql: str
-    tables: tuple[TableId, ...]
-    joins: tuple[Joined, ...]
-    rows: pa.Table
-    truncated: bool
-    seconds: Mapping[str, float]
-    names: Mapping[TableId, str]
-    warnings: tuple[str, ...] = ()
-
-    def tuples(self) -> list[tuple[Any, ...]]:
-        """The rows as Python values."""
-        return python_rows(self.rows)
+# A column with such a share of nulls is worth a warning.
+_HALF = 0.5
 
 
 class Executor:
-    """Runs queries over a catalog's tables; its processes stay warm until it is closed."""
+    """Runs queries over a catalog's tables; its processes stay warm until it is closed.
+
+    `sources` are those that the settings name, which may have logins that no catalog keeps.
+    """
 
     def __init__(
-        self, catalog: CatalogReader, *, limits: Limits | None = None, workers: int = 0
+        self,
+        catalog: CatalogReader,
+        *,
+        limits: Limits | None = None,
+        workers: int = 0,
+        sources: Sequence[str] = (),
     ) -> None:
         self._catalog = catalog
+        self._named = sources
         self._limits = limits or Limits()
         self._pool = Pool(workers or min(os.cpu_count() or 1, _MOST_WORKERS))
         self._specs: dict[str, SourceSpec] = {}
@@ -111,32 +99,33 @@ class Executor:
         engine: str = "duckdb",
         dialect: str | None = None,
         limits: Limits | None = None,
-        find_joins: bool = False,
+        edges: Iterable[JoinEdge] = (),
         cancelled: Cancelled = never,
-    ) -> Execution:
+    ) -> Answer:
         """Run a query, written in `dialect` (the engine's own unless given), over these tables.
 
         The query calls them as `relations` names them; a `Relation` has its name already. If they
-        are all in one warehouse the query runs there, unless it cannot be written for it.
+        are all in one warehouse the query runs there, unless it cannot be written for it. `edges`
+        are the joins that are known between them.
         """
         _require_engine(engine)
+        self._require_values()
         chosen = limits or self._limits
         began = time.perf_counter()
-        given = relations(tables)
+        given = relations(tables, self._catalog.query_names)
         ask = partial(
             check.ask,
             self._pool,
             sql,
             dialect=dialect or engine,
             limits=chosen,
-            find_joins=find_joins,
             cancelled=cancelled,
         )
         engine, placed, checked = self._checked(given, engine, ask)
         let_through = time.perf_counter()
         request = self._request(checked, placed, engine, chosen)
         originals = {**private_names(placed), **checked.private}
-        with _original_names(originals):
+        with _original_names(originals), traced("query", engine=engine):
             header, body = self._pool.ask(
                 request,
                 seconds=chosen.seconds,
@@ -148,18 +137,27 @@ class Executor:
         total = time.perf_counter() - began
         stages = {"guard": let_through - began, **header["seconds"]}
         stages["process"] = max(total - sum(stages.values()), 0.0)
-        names = {relation.table.id: relation.name for relation in placed}
-        warnings = tuple(header["warnings"])
-        return Execution(
-            checked.shown,
-            checked.tables,
-            checked.joins,
-            rows,
-            header["truncated"],
-            stages,
-            names,
-            warnings,
+        return Answer(
+            sql=sql,
+            ran=checked.shown,
+            rows=rows,
+            truncated=header["truncated"],
+            tables=checked.tables,
+            joins=checked.joins,
+            names={relation.table.id: relation.name for relation in placed},
+            warnings=(
+                *header["warnings"],
+                *_warnings(rows, header["truncated"], checked.joins, given, tuple(edges)),
+            ),
+            seconds=stages,
         )
+
+    def _require_values(self) -> None:
+        if self._catalog.no_values:
+            raise UsageError(
+                f"{self._catalog.folder} leaves every value in its source, so no rows are read by "
+                "it; run the query where the tables are"
+            )
 
     def _checked(
         self, given: tuple[Relation, ...], engine: str, ask: Callable[..., check.Checked]
@@ -237,7 +235,7 @@ class Executor:
             roots = self._catalog.manifest.roots
             for root in sorted(roots, key=lambda root: root.label != source):
                 try:
-                    self._specs |= {spec.label: spec for spec in expand(root)}
+                    self._specs |= {spec.label: spec for spec in expand(root, self._named)}
                 except (DovetailError, OSError):
                     if root.label == source and root.kind != "path":
                         raise
@@ -254,12 +252,14 @@ def tables_of_query(
 ) -> tuple[Relation, ...]:
     """The tables that a query may read, under the names that it calls them by.
 
-    A name in the query is looked up like any other (`orders`, `sales.customers`, the quoted
-    `"shop.sqlite::orders"`): among `tables` where they are given, which also go by the names that
+    A name in the query is looked up like any other (`orders`, `sales.customers`, `shop.orders` of
+    `shop.sqlite`): among `tables` where they are given, which also go by the names that
     `relations` gives them, else in the whole catalog. A name that fits no table of the catalog, or
     several, is an error; one that fits none of the given tables is left for the guard to refuse.
     """
-    meant = {fold(relation.name): relation for relation in relations(tables or ())}
+    meant = {
+        fold(relation.name): relation for relation in relations(tables or (), catalog.query_names)
+    }
     listed = {table.id: table for table in tables or ()}
     ids = catalog.ids if tables is None else list(listed)
     for name in names:
@@ -295,3 +295,46 @@ def _read_rows(body: bytes, originals: Mapping[str, str]) -> pa.Table:
         rows = reader.read_all()
     named = [reveal(name, originals) for name in rows.column_names]
     return rows if named == rows.column_names else rows.rename_columns(named)
+
+
+def _warnings(
+    result: pa.Table,
+    truncated: bool,
+    joined: Sequence[Joined],
+    given: Sequence[Relation],
+    edges: Sequence[JoinEdge],
+) -> Iterator[str]:
+    """What to know before trusting rows, a sentence each."""
+    import pyarrow.compute as pc
+
+    by_id = {relation.table.id: relation for relation in given}
+    for join in joined:
+        if not _one_side_unique(join, by_id, edges):
+            left, right = by_id[join.left].name, by_id[join.right].name
+            on = " and ".join(f"{left}.{a} = {right}.{b}" for a, b in join.columns)
+            yield f"the join {on} multiplies rows: values repeat on both sides"
+    rows = result.num_rows
+    for name, column in zip(result.column_names, result.columns, strict=True):
+        nulls = pc.sum(pc.is_null(column, nan_is_null=False)).as_py() if rows else 0
+        if rows > 1 and nulls >= _HALF * rows:
+            yield f"column {name} is {nulls / rows:.0%} null"
+    if truncated:
+        yield f"only the first {rows:,} rows are shown: there are more"
+
+
+def _one_side_unique(
+    join: Joined, relations_by_id: Mapping[TableId, Relation], edges: Sequence[JoinEdge]
+) -> bool:
+    left = relations_by_id[join.left].table
+    right = relations_by_id[join.right].table
+    for a, b in join.columns:
+        if left.column(a).profile.unique or right.column(b).profile.unique:
+            return True
+    pairs = set(join.columns)
+    for edge in edges:
+        turned = [(b, a) for a, b in edge.columns]
+        here = (edge.left, edge.right) == (join.left, join.right) and set(edge.columns) <= pairs
+        there = (edge.right, edge.left) == (join.left, join.right) and set(turned) <= pairs
+        if (here or there) and edge.cardinality != "n:m":
+            return True
+    return False

@@ -1,4 +1,7 @@
-"""From a question and its tables to SQL: one call, and one more where the SQL cannot run."""
+"""From a question and its tables to SQL, and to rows.
+
+The SQL takes one call of a model, and one more where it cannot run.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,25 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from importlib.resources import files
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from dovetail.answer import check as checking
-from dovetail.answer.relations import Relation
-from dovetail.answer.results import Limits
+from dovetail.answer.relations import Relation, relations
+from dovetail.answer.results import Answer, Limits
 from dovetail.catalog.usage import QueryExample
-from dovetail.domain import JoinEdge, TableId
+from dovetail.domain import JoinEdge, TableId, TableSet
 from dovetail.domain.schema import ddl
-from dovetail.errors import GuardError, LimitError
+from dovetail.errors import GuardError, LimitError, ModelError
 from dovetail.models.chat import LIMIT, fenced_blocks, without_thoughts
 from dovetail.ports import LLM, Message
+from dovetail.prompts import read_prompt
 from dovetail.search.query import query_words
-from dovetail.text import fenced, one_line
+from dovetail.text import PromptText, fenced, one_line
+
+if TYPE_CHECKING:
+    from dovetail.answer.execute import Executor
+    from dovetail.catalog.reader import CatalogReader
 
 # Questions answered before that a prompt shows.
 _SHOWN = 3
@@ -73,21 +81,28 @@ def generate(
     dialect: str = "duckdb",
     evidence: str = "",
     examples: Sequence[QueryExample] = (),
+    draft: str = "",
     repair: bool = True,
 ) -> Generated:
     """Have a model write SQL; with `repair` it may try once more when told what cannot run.
 
+    `draft` is a query that it may mend.
+
     The SQL is empty where the model wrote none.
     """
-    asked = Message("user", prompt(question, relations, joins, dialect, evidence, examples))
+    asked = Message("user", prompt(question, relations, joins, dialect, evidence, examples, draft))
     spent = [llm.complete([asked])]
     first = sql = extract_sql(spent[0].text)
     complaint = left = check(sql, relations, dialect)
     if complaint and repair:
-        again = Message("user", _template("sql_repair").format(complaint=complaint))
-        spent.append(llm.complete([asked, Message("assistant", spent[0].text), again]))
+        why = "\n".join(map(one_line, complaint.splitlines()))
+        again = read_prompt("sql_repair").fill(complaint=fenced(why))
+        spent.append(llm.complete([asked, Message("assistant", spent[0].text), *again]))
         sql = extract_sql(spent[1].text) or first
         left = check(sql, relations, dialect)
+    if left:
+        for reply in spent:
+            reply.forget()
     return Generated(
         sql,
         first,
@@ -107,21 +122,24 @@ def prompt(
     dialect: str,
     evidence: str,
     examples: Sequence[QueryExample] = (),
+    draft: str = "",
 ) -> str:
     """The messages that ask a model for SQL: schema, joins, question, evidence and dialect.
 
-    `examples` are questions that were answered before, as data like the schema.
+    `examples` are questions that were answered before, as data like the schema. `draft` is a query
+    that rules read off the question, to be mended.
     """
     tables = [relation.table for relation in relations]
     names = {relation.table.id: relation.name for relation in relations}
-    hint = f"Known besides: {' '.join(evidence.split())}\n" if evidence.strip() else ""
-    return _template("sql").format(
+    begun = f"A draft that rules made; mend what is wrong:\n\n{fenced(draft)}\n\n" if draft else ""
+    hint = f"Known besides: {one_line(' '.join(evidence.split()))}\n" if evidence.strip() else ""
+    filled = read_prompt("sql").fill(
         dialect=_SPOKEN.get(dialect, dialect),
         schema=fenced(ddl(tables, joins, names=names, dialect=dialect).strip()),
-        examples=_shown(examples),
-        evidence=hint,
-        question=" ".join(question.split()),
+        examples=PromptText(_shown(examples) + begun + hint),
+        question=question,
     )
+    return filled[0].content
 
 
 def _shown(examples: Sequence[QueryExample]) -> str:
@@ -183,10 +201,6 @@ def _from_json(text: str) -> list[str]:
     return [sql] if isinstance(sql, str) else []
 
 
-def _template(name: str) -> str:
-    return (files("dovetail") / "prompts" / f"{name}.md").read_text("utf-8")
-
-
 def nearest_examples(
     examples: Sequence[QueryExample], question: str, tables: Collection[TableId]
 ) -> list[QueryExample]:
@@ -210,3 +224,37 @@ def nearest_examples(
             scored.append((2 * shared / total * (1 if same else _OTHER_TABLES), example))
     scored.sort(key=lambda each: (-each[0], each[1].question))
     return [example for _, example in scored[:_SHOWN]]
+
+
+def write_sql(
+    catalog: CatalogReader, llm: LLM, chosen: TableSet, *, repair: bool = True
+) -> Generated:
+    """Have a model write SQL for a question over the tables found for it."""
+    written = generate(
+        llm,
+        chosen.question,
+        relations((catalog[table] for table in chosen.ids), catalog.query_names),
+        chosen.joins,
+        examples=nearest_examples(catalog.usage.examples, chosen.question, chosen.ids),
+        draft=chosen.skeleton,
+        repair=repair,
+    )
+    if not written.sql:
+        raise ModelError(f"{llm.model_id} wrote no SQL; ask again, or use another model")
+    return written
+
+
+def answer(
+    executor: Executor, catalog: CatalogReader, llm: LLM, chosen: TableSet, *, repair: bool = True
+) -> Answer:
+    """Write SQL for a question over the tables found for it, and run it."""
+    written = write_sql(catalog, llm, chosen, repair=repair)
+    tables = [catalog[table] for table in chosen.ids]
+    ran = executor.run(written.sql, tables, edges=chosen.joins)
+    return replace(
+        ran,
+        seconds={"generate": written.seconds, **ran.seconds},
+        tokens_in=written.tokens_in,
+        tokens_out=written.tokens_out,
+        generated=written,
+    )

@@ -26,11 +26,13 @@ from dovetail.answer.relations import Relation, legible, private_names, reveal
 from dovetail.answer.tree import (
     TOO_DEEP,
     base_tables,
+    dotted,
     nodes_of,
     only_ours,
     parse,
     rename,
     resolved,
+    unqualify,
 )
 from dovetail.domain import TableId
 from dovetail.errors import GuardError
@@ -171,6 +173,7 @@ def understand(
     tree, _ = _checked(sql, dialect)
     try:
         references = [meant for _, meant in resolved(tree, relations)]
+        unqualify(tree)
     except RecursionError:
         raise GuardError(TOO_DEEP) from None
     read = [meant.table.id for meant in references if isinstance(meant, Relation)]
@@ -181,7 +184,7 @@ def table_names(sql: str, dialect: str = "duckdb") -> tuple[str, ...]:
     """The names of the tables that a query would read, each once, as the query writes them."""
     tree, _ = _checked(sql, dialect)
     try:
-        named = [".".join(part.name for part in table.parts) for table in base_tables(tree)]
+        named = [dotted(table) for table in base_tables(tree)]
     except RecursionError:
         raise GuardError(TOO_DEEP) from None
     return tuple(dict.fromkeys(named))

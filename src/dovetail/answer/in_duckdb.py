@@ -27,6 +27,8 @@ from dovetail.plugins import open_source
 from dovetail.ports import Json, Listing, Scan, Source, SourceSpec
 from dovetail.sources import duck
 
+# What DuckDB says that a column may have meant, and how many of these are told.
+_CANDIDATES, _NAMED = re.compile(r"Candidate bindings:[: ]*(.+)"), 3
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\d+\)")
 # Types that a source hands over as text or numbers, and that a query should find as they were.
 _RESTORED = {
@@ -106,7 +108,7 @@ def _left_out(table: str, stream: TableStream) -> list[str]:
         return []
     part, reason = min(stream.left_out.items())
     more = f" (and {len(stream.left_out) - 1} more)" if len(stream.left_out) > 1 else ""
-    return [f"{table} is read without its part {part}{more}: {reason}"]
+    return [f"{table} is read without {part}{more}: {reason}"]
 
 
 def prepare() -> None:
@@ -186,6 +188,9 @@ def _failure(error: Exception) -> DovetailError:
     text = duck.one_line(str(error))
     if isinstance(error, duckdb.OutOfMemoryException) or "Out of Memory" in str(error):
         return out_of_memory()
+    if candidates := _CANDIDATES.search(str(error)):
+        names = re.findall(r'"([^"]+)"', candidates[1])[:_NAMED]
+        text = f"{text.rstrip('!')}; did you mean {' or '.join(names)}?"
     return QueryError(f"the query failed: {text}")
 
 

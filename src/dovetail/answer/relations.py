@@ -6,11 +6,12 @@ Names are compared, quoted and shown as the engines do; private names are ones n
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dovetail.domain import Table, TableId
-from dovetail.domain.sql import identifier, query_names
+from dovetail.domain.sql import QueryNames, identifier
 from dovetail.ports import SourceSpec
 from dovetail.sources.warehouse_dialects import DIALECTS
 
@@ -80,18 +81,28 @@ def private_names(placed: Iterable[Relation]) -> dict[str, str]:
     return {each.engine_name[0]: each.name for each in placed if len(each.engine_name) == 1}
 
 
-def relations(tables: Iterable[Table | Relation]) -> tuple[Relation, ...]:
-    """Tables under their own names; those that share one (but for case) get an alias each.
+def relations(
+    tables: Iterable[Table | Relation], names: QueryNames | None = None
+) -> tuple[Relation, ...]:
+    """Tables under the names that queries call them by, among these alone unless given `names`.
 
     What is a relation already keeps the name it has.
     """
     given = list(tables)
     named = tuple(one for one in given if isinstance(one, Relation))
     unnamed = {one.id: one for one in given if isinstance(one, Table)}
-    names = query_names(unnamed)
+    called = (names or QueryNames(unnamed)).of(unnamed)
     return named + tuple(
-        Relation(table, names[table.id], (names[table.id],)) for table in unnamed.values()
+        Relation(table, called[table.id], (called[table.id],)) for table in unnamed.values()
     )
+
+
+def by_name(given: Sequence[Relation]) -> dict[str, Relation]:
+    """Relations by what a query may call them, folded: their names, and their tables' own names
+    where no other has them."""
+    own = Counter(fold(relation.table.name) for relation in given)
+    tables = {fold(each.table.name): each for each in given if own[fold(each.table.name)] == 1}
+    return tables | {fold(relation.name): relation for relation in given}
 
 
 def names_in_warehouse(

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from dovetail.answer.relations import Joined, Relation, fold
+from dovetail.answer.relations import Joined, Relation, by_name, fold
+from dovetail.answer.tree import dotted
 from dovetail.domain import TableId
 
+# Subqueries that a column is followed through, down to the table it is of.
+_DEEPEST = 20
+
+Origin = tuple[str, TableId, str]  # what the query calls a table, which it is, and its column
+# The names of the columns of each table, by those names in lower case.
+Columns = Mapping[TableId, Mapping[str, str]]
 _ROW_NAMES = {"rowid", "oid", "_rowid_"}
 
 
@@ -39,20 +46,15 @@ def complaints(tree: exp.Expr, relations: Sequence[Relation]) -> list[str]:
 
 def joins(tree: exp.Expr, relations: Sequence[Relation]) -> list[Joined]:
     """Which columns of the set's tables a query joins by, one entry for each pair of tables."""
-    joined: dict[tuple[str, str], tuple[TableId, TableId, list[tuple[str, str]]]] = {}
-    for scope in _scopes(tree):
-        for one, other in _equalities(scope):
-            ends = []
-            for column in (one, other):
-                alias, relation = _table_of(column, scope, relations)
-                if relation is not None:
-                    ends.append((relation.table.id, alias, _spelled(column, relation)))
-            if len(ends) == 2 and ends[0][1] != ends[1][1]:
-                (left, first, a), (right, second, b) = sorted(ends)
-                entry = joined.setdefault((first, second), (left, right, []))
-                entry[2].append((a, b))
-    edges = [Joined(left, right, tuple(dict.fromkeys(on))) for left, right, on in joined.values()]
-    return sorted(dict.fromkeys(edges), key=lambda edge: (edge.left, edge.right, edge.columns))
+    tables = {name.casefold(): each.table.id for name, each in by_name(relations).items()}
+    columns = {
+        each.table.id: {c.name.casefold(): c.name for c in each.table.columns} for each in relations
+    }
+    try:
+        edges = {Joined(*join) for join in QueryJoins(tables, columns, direct=True).of(tree)}
+    except (SqlglotError, RecursionError):  # then the engine will say what is wrong
+        return []
+    return sorted(edges, key=lambda edge: (edge.left, edge.right, edge.columns))
 
 
 def without_quoted_texts(tree: exp.Expr) -> exp.Expr:
@@ -118,24 +120,7 @@ def _columns(source: exp.Table | Scope, relations: Sequence[Relation]) -> set[st
 
 
 def _named(table: exp.Table, relations: Sequence[Relation]) -> Relation | None:
-    name = fold(".".join(part.name for part in table.parts))
-    return next((each for each in relations if fold(each.name) == name), None)
-
-
-def _table_of(
-    column: exp.Column, scope: Scope, relations: Sequence[Relation]
-) -> tuple[str, Relation | None]:
-    """The table of the set that a column is read from, and what the query calls it there."""
-    current: Scope | None = scope
-    while current is not None:
-        for alias, source in current.sources.items():
-            if column.table and fold(alias) != fold(column.table):
-                continue
-            if fold(column.name) in (_columns(source, relations) or ()):
-                relation = _named(source, relations) if isinstance(source, exp.Table) else None
-                return alias, relation
-        current = current.parent
-    return "", None
+    return by_name(relations).get(fold(dotted(table)))
 
 
 def _has(relation: Relation, name: str) -> bool:
@@ -156,29 +141,121 @@ def _relation_of(column: exp.Column, relations: Sequence[Relation]) -> Relation 
     return None
 
 
-def _equalities(scope: Scope) -> Iterator[tuple[exp.Column, exp.Column]]:
-    query = scope.expression
-    if not isinstance(query, exp.Select):
+class QueryJoins:
+    """The joins of one query, whose table names, as `spoken`, stand for `tables`.
+
+    `direct` leaves out joins by what a subquery gives out, which may group or filter rows.
+    """
+
+    def __init__(
+        self, tables: Mapping[str, TableId], columns: Columns, *, direct: bool = False
+    ) -> None:
+        self._tables, self._columns, self._direct = tables, columns, direct
+
+    def of(self, tree: exp.Expr) -> Iterator[tuple[TableId, TableId, tuple[tuple[str, str], ...]]]:
+        """Pairs of tables, the lesser first, with the columns that a query holds equal."""
+        joins: dict[tuple[tuple[str, TableId], tuple[str, TableId]], set[tuple[str, str]]] = {}
+        for number, scope in enumerate(traverse_scope(tree)):
+            for one, other in self._pairs(scope):
+                origins = [self._origin(*side) for side in (one, other)]
+                if origins[0] is None or origins[1] is None or origins[0][:2] == origins[1][:2]:
+                    continue
+                ends = sorted(
+                    (origin[1], origin[2], f"{number} {origin[0]}") for origin in origins if origin
+                )
+                (left, a, first), (right, b, second) = ends
+                joins.setdefault(((first, left), (second, right)), set()).add((a, b))
+        for ((_, left), (_, right)), pairs in joins.items():
+            yield left, right, tuple(sorted(pairs))
+
+    def _pairs(self, scope: Scope) -> Iterator[tuple[tuple[exp.Column, Scope], ...]]:
+        """The columns that a query holds equal, each with the query in which it stands."""
+        query = scope.expression
+        if not isinstance(query, exp.Select):
+            return
+        joins = query.args.get("joins") or ()
+        for clause in (query.args.get("where"), *(join.args.get("on") for join in joins)):
+            condition = clause.this if isinstance(clause, exp.Where) else clause
+            for part in condition.flatten() if isinstance(condition, exp.And) else [condition]:
+                part = part.unnest() if isinstance(part, exp.Paren) else part
+                if isinstance(part, exp.EQ):
+                    sides = [_column(part.this), _column(part.expression)]
+                    if sides[0] is not None and sides[1] is not None:
+                        yield (sides[0], scope), (sides[1], scope)
+                elif isinstance(part, exp.In) and not self._direct:
+                    yield from _within(part, scope)
+        yield from self._using(scope, joins)
+
+    def _using(
+        self, scope: Scope, joins: list[exp.Join] | tuple[()]
+    ) -> Iterator[tuple[tuple[exp.Column, Scope], ...]]:
+        """The columns of USING: of the joined table, and of the first before it that has one."""
+        later = {join.alias_or_name for join in joins}
+        before = [name for name in scope.selected_sources if name not in later]
+        for join in joins:
+            for name in join.args.get("using") or ():
+                own = exp.column(name.name, table=join.alias_or_name)
+                for alias in before:
+                    other = exp.column(name.name, table=alias)
+                    if self._origin(other, scope) is not None:
+                        yield (other, scope), (own, scope)
+                        break
+            before.append(join.alias_or_name)
+
+    def _origin(self, column: exp.Column, scope: Scope, deep: int = 0) -> Origin | None:
+        """The table that a column is read from, through subqueries and WITH clauses."""
+        name = column.name.casefold()
+        current: Scope | None = scope
+        while current is not None and deep < _DEEPEST:
+            for alias, (_, source) in current.selected_sources.items():
+                if column.table and alias.casefold() != column.table.casefold():
+                    continue
+                if isinstance(source, exp.Table):
+                    table = self._tables.get(spoken(source))
+                    if table is not None and name in self._columns[table]:
+                        return alias, table, self._columns[table][name]
+                elif not self._direct:
+                    inside = self._inside(name, source, deep + 1)
+                    if inside is not None:
+                        return alias, *inside[1:]
+            current = current.parent
+        return None
+
+    def _inside(self, name: str, scope: Scope, deep: int) -> Origin | None:
+        """The table that a column of a subquery comes from, where it is that column as it is."""
+        query = scope.expression
+        for chosen in getattr(query, "selects", ()):
+            if isinstance(chosen, exp.Star) or getattr(chosen, "is_star", False):
+                return self._origin(exp.column(name), scope, deep)
+            plain = chosen.unalias() if isinstance(chosen, exp.Alias) else chosen
+            if chosen.alias_or_name.casefold() == name:
+                return self._origin(plain, scope, deep) if isinstance(plain, exp.Column) else None
+        return None
+
+
+def _within(part: exp.In, scope: Scope) -> Iterator[tuple[tuple[exp.Column, Scope], ...]]:
+    """`a.x IN (SELECT y FROM b)`: the two columns, each with its own query."""
+    own, query = _column(part.this), part.args.get("query")
+    inner = query.unnest() if query is not None else None
+    if own is None or not isinstance(inner, exp.Select) or len(inner.selects) != 1:
         return
-    clauses = [join.args.get("on") for join in query.args.get("joins") or ()]
-    clauses.append(query.args.get("where"))
-    for clause in clauses:
-        for equal in clause.find_all(exp.EQ) if clause else ():
-            sides = equal.this, equal.expression
-            inside = equal.find_ancestor(exp.Select) is query
-            if inside and all(isinstance(side, exp.Column) for side in sides):
-                yield sides
-    for join in query.args.get("joins") or ():
-        for name in join.args.get("using") or ():
-            first = next(iter(scope.sources), "")
-            yield (
-                exp.column(name.name, table=first),
-                exp.column(name.name, table=join.alias_or_name),
-            )
+    chosen = inner.selects[0]
+    other = chosen.unalias() if isinstance(chosen, exp.Alias) else chosen
+    below = next((scope for scope in scope.subquery_scopes if scope.expression is inner), None)
+    if isinstance(other, exp.Column) and below is not None:
+        yield (own, scope), (other, below)
 
 
-def _spelled(column: exp.Column, relation: Relation) -> str:
-    """A column's name as its table spells it."""
-    folded = fold(column.name)
-    spelled = (each.name for each in relation.table.columns if fold(each.name) == folded)
-    return next(spelled, column.name)
+def _column(side: exp.Expr) -> exp.Column | None:
+    """The one column of a side, be it inside of functions that change how it is written."""
+    if isinstance(side, exp.Column):
+        return side
+    if not isinstance(side, exp.Func | exp.Cast | exp.Paren) or side.find(exp.Query):
+        return None
+    inside = list(side.find_all(exp.Column))
+    return inside[0] if len(inside) == 1 else None
+
+
+def spoken(table: exp.Table) -> str:
+    """What a query calls a table, part by part, whatever the case."""
+    return ".".join(part.name for part in table.parts).casefold()

@@ -12,6 +12,7 @@ have folded or looked up the name that was written.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
@@ -21,7 +22,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from dovetail.answer.relations import Relation, fold, legible, private_name
+from dovetail.answer.relations import Relation, by_name, fold, legible, private_name
 from dovetail.errors import GuardError
 from dovetail.text import cut
 
@@ -36,6 +37,9 @@ _BEGINNINGS = {"SELECT", "WITH", "FROM", "VALUES", "("}
 _OPENING = {"(", "[", "{", "CASE"}
 _PREFIXES = {"NOT", "-", "+", "~", "@"}
 _CLOSING = {")", "]", "}", "END"}
+# How the parser says, by classes of its own, what it found and what a clause lacks.
+_TOKEN = re.compile(r"<Token token_type: [^,]*, text: (.*?), line: .*?>")
+_LACKING = re.compile(r"Required keyword: '\w+' missing for <class '[\w.]+?(\w+)'>")
 TOO_DEEP = "refused: the query is nested too deeply; write it flatter"
 
 
@@ -62,8 +66,7 @@ def parse(sql: str, dialect: str) -> exp.Expr:
         raise GuardError(TOO_DEEP) from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         # The parser takes some texts apart in ways that it did not expect itself.
-        why = f"{type(error).__name__} in the parser"
-        raise GuardError(f"refused: it does not parse as SQL: {why}") from None
+        raise GuardError("refused: it does not parse as SQL") from error
     parsed = [each for each in statements if each and not isinstance(each, exp.Semicolon)]
     if len(parsed) != 1:
         raise GuardError(f"refused: expected one statement, not {len(parsed)}")
@@ -112,7 +115,9 @@ def _look_over(tokens: Sequence[Token]) -> None:
 
 
 def _first_line(error: Exception) -> str:
-    text = str(error).splitlines()[0] if str(error) else type(error).__name__
+    text = str(error).splitlines()[0] if str(error) else "nothing more is known"
+    text = _LACKING.sub(lambda found: f"{found[1].upper()} lacks what belongs to it", text)
+    text = _TOKEN.sub(lambda found: found[1].replace("SENTINEL", "the end"), text)
     return cut(legible(text), 200)
 
 
@@ -128,33 +133,64 @@ def nodes_of(tree: exp.Expr) -> list[exp.Expr]:
     return nodes
 
 
-def references(
-    node: exp.Expr, defined: Mapping[str, exp.CTE] | None = None
-) -> Iterator[tuple[exp.Table, exp.CTE | None]]:
+def references(node: exp.Expr) -> Iterator[tuple[exp.Table, exp.CTE | None]]:
     """Every table name of a query, with the WITH clause that defines it where it stands, if any.
 
     With RECURSIVE a clause sees itself only where it is a set operation, as an engine that allows
     recursion nowhere else looks for a table of that name otherwise.
     """
-    visible = defined or {}
-    clause = node.args.get("with_")
-    if clause is not None:
-        visible = dict(visible)
-        for cte in clause.expressions:
-            own = {fold(cte.alias): cte}
-            recursive = clause.recursive and isinstance(cte.this.unnest(), exp.SetOperation)
-            yield from references(cte, {**visible, **own} if recursive else visible)
-            visible |= own
-    if isinstance(node, exp.Table):
-        yield node, visible.get(fold(node.name)) if len(node.parts) == 1 else None
-    for child in node.iter_expressions():
-        if child is not clause:
-            yield from references(child, visible)
+    waiting: list[tuple[exp.Expr, Mapping[str, exp.CTE]]] = [(node, {})]
+    while waiting:  # a stack of ours: a thousand conditions are a tree a thousand levels deep
+        node, visible = waiting.pop()
+        below: list[tuple[exp.Expr, Mapping[str, exp.CTE]]] = []
+        clause = node.args.get("with_")
+        if clause is not None:
+            for cte in clause.expressions:
+                with_own = {**visible, fold(cte.alias): cte}
+                recursive = clause.recursive and isinstance(cte.this.unnest(), exp.SetOperation)
+                below.append((cte, with_own if recursive else visible))
+                visible = with_own
+        if isinstance(node, exp.Table):
+            yield node, visible.get(fold(node.name)) if len(node.parts) == 1 else None
+        below += [(child, visible) for child in node.iter_expressions() if child is not clause]
+        waiting += reversed(below)
 
 
 def base_tables(node: exp.Expr) -> Iterator[exp.Table]:
     """The tables a query reads, without the names that its WITH clauses define where they hold."""
     return (table for table, cte in references(node) if cte is None)
+
+
+def unqualify(tree: exp.Expr) -> None:
+    """Call columns by the last part of a table that is named by several.
+
+    Where two tables of a query share that part, each gets its whole name for an alias.
+    """
+    named = [table for table, _ in references(tree)]
+    alike: dict[str, set[str]] = {}
+    for table in named:
+        alike.setdefault(fold(table.name), set()).add(fold(dotted(table)))
+    whole: dict[str, bool] = {}
+    for table in (each for each in named if len(each.parts) > 1 and not each.alias):
+        name = dotted(table)
+        whole[fold(name)] = len(alike[fold(table.name)]) > 1
+        if whole[fold(name)]:
+            columns = table.args["alias"].columns if table.args.get("alias") else []
+            alias = exp.to_identifier(name, quoted=True)
+            table.set("alias", exp.TableAlias(this=alias, columns=columns))
+    for column in tree.find_all(exp.Column) if whole else ():
+        name = dotted(column, but=1)
+        if column.args.get("db") and fold(name) in whole:
+            if whole[fold(name)]:
+                column.set("table", exp.to_identifier(name, quoted=True))
+            column.set("db", None)
+            column.set("catalog", None)
+
+
+def dotted(node: exp.Table | exp.Column, but: int = 0) -> str:
+    """The parts of a name with dots between them, without the last so many."""
+    parts = node.parts
+    return ".".join(part.name for part in parts[: len(parts) - but])
 
 
 def resolved(
@@ -164,11 +200,11 @@ def resolved(
 
     A table goes by its name as it is, or as `schema.table`; any other name is refused.
     """
-    by_name = {fold(relation.name): relation for relation in relations}
+    known = by_name(relations)
     meanings: list[tuple[exp.Table, Relation | exp.CTE]] = []
     for table, cte in references(tree):
-        written = ".".join(part.name for part in table.parts)
-        meant = cte or by_name.get(fold(written))
+        written = dotted(table)
+        meant = cte or known.get(fold(written))
         if meant is None:
             names = ", ".join(legible(relation.name) for relation in relations) or "none"
             raise GuardError(
@@ -197,12 +233,9 @@ def rename(
             name = drawn.get(id(clause)) or private_name()
             private[name] = clause.alias
             clause.args["alias"].set("this", exp.to_identifier(name, quoted=True))
-    qualified = set()
     for table, meant in meanings:
         if isinstance(meant, Relation):
             engine_name = meant.engine_name
-            if table.args.get("db"):
-                qualified.add((fold(table.db), fold(table.name)))
             alias = table.this if as_written else exp.to_identifier(table.name, quoted=True)
         else:
             engine_name = (drawn[id(meant)],)
@@ -211,10 +244,7 @@ def rename(
             columns = table.args.get("alias")
             listed = columns.columns if columns else []
             table.set("alias", exp.TableAlias(this=alias.copy(), columns=listed))
-        _put(table, engine_name)
-    for column in tree.find_all(exp.Column) if qualified else ():
-        if column.args.get("db") and (fold(column.text("db")), fold(column.table)) in qualified:
-            column.set("db", None)
+        put(table, engine_name)
     return private
 
 
@@ -236,7 +266,8 @@ def only_ours(
     return True
 
 
-def _put(table: exp.Table, engine_name: tuple[str, ...]) -> None:
+def put(table: exp.Table, engine_name: tuple[str, ...]) -> None:
+    """Call a table of a query by its name in an engine, in quotes."""
     *above, name = engine_name
     table.set("this", exp.to_identifier(name, quoted=True))
     table.set("db", exp.to_identifier(above[-1], quoted=True) if above else None)

@@ -77,7 +77,7 @@ def _answer(request: Json, limits: Limits) -> tuple[Json, bytes]:
         kind = next((kind for kind in kinds if isinstance(error, kind)), QueryError)
         return {"error": str(error), "class": kind.__name__}, b""
     except Exception as error:  # noqa: BLE001 - told to the caller, who decides
-        why = f"the query failed: {type(error).__name__}: {duck.one_line(str(error))}"
+        why = f"the query failed: {duck.one_line(str(error))}"
         return {"error": why, "class": QueryError.__name__}, b""
     seconds = {stage: round(taken, 6) for stage, taken in ran.seconds.items()}
     return {"truncated": ran.truncated, "seconds": seconds, "warnings": list(ran.warnings)}, body

@@ -14,6 +14,8 @@ from dovetail.catalog.writer import writing
 from dovetail.errors import MissingModelError, UsageError
 from dovetail.models.cache import open_model
 from dovetail.offline import pipeline
+from dovetail.offline import repair as repair_stage
+from dovetail.offline.repair import Damage, Repair
 from dovetail.offline.summary import ProgressCallback, UpdateSummary
 from dovetail.ports import LLM
 from dovetail.settings import Settings, load_settings
@@ -90,7 +92,7 @@ def update(
     folder = Path(into or chosen.catalog)
     given = [sources] if isinstance(sources, str | os.PathLike | Mapping) else sources
     done = pipeline.update(
-        list(_arguments(given or chosen.sources, folder)),
+        list(_arguments(given or chosen.sources, folder, no_values=chosen.no_values)),
         into=folder,
         settings=chosen,
         llm=_describing_model(folder, chosen, describe),
@@ -102,7 +104,38 @@ def update(
     return done.over(Catalog(done.catalog, chosen))
 
 
-def _arguments(sources: Sequence[SourceArgument], catalog: Path) -> Iterator[str]:
+def check(path: str | Path | None = None, settings: Settings | None = None) -> list[Damage]:
+    """Every file of the catalog in a folder that is not as it was written; all of them are read.
+
+    >>> import dovetail
+    >>> _ = dovetail.build("shop.sqlite", into="checked")
+    >>> dovetail.check("checked")
+    []
+    """
+    return repair_stage.check(Path(path or (settings or load_settings()).catalog))
+
+
+def repair(path: str | Path | None = None, settings: Settings | None = None) -> Repair:
+    """Make what is damaged of the catalog in a folder again, and nothing else.
+
+    Tables whose records or values are damaged are read again from their sources; it is an error if
+    that cannot be, and the catalog is as it was then.
+
+    >>> import dovetail
+    >>> catalog = dovetail.build("shop.sqlite", into="damaged")
+    >>> _ = next(catalog.folder.glob("segments/*/hashes.npy")).write_bytes(b"")
+    >>> [damage.part for damage in dovetail.check("damaged")]
+    ['segments']
+    >>> dovetail.repair("damaged").left
+    ()
+    """
+    chosen = settings or load_settings()
+    return repair_stage.repair(Path(path or chosen.catalog), chosen)
+
+
+def _arguments(
+    sources: Sequence[SourceArgument], catalog: Path, *, no_values: bool
+) -> Iterator[str]:
     """Sources as the offline pipeline takes them: texts; tables in memory are written first."""
     for source in sources:
         if not isinstance(source, Mapping):
@@ -116,6 +149,11 @@ def _arguments(sources: Sequence[SourceArgument], catalog: Path) -> Iterator[str
         )
         if frames:
             with writing(catalog) as writer:
+                if no_values or (writer.current is not None and writer.current.no_values):
+                    raise UsageError(
+                        "tables in memory are kept in the catalog, and this one keeps no values; "
+                        "write them to a file and name that"
+                    )
                 folder = write_frames(frames, writer.folder.absolute() / MEMORY)
             yield f"{MEMORY}={folder}"
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from dovetail import notebook
-from dovetail.catalog.descriptions import descriptions
-from dovetail.catalog.generation import DESCRIPTIONS, FILE
+from dovetail.api.state import Narrowed, State
+from dovetail.catalog.generation import FILE
 from dovetail.catalog.lookup import tables_of_sources
 from dovetail.catalog.reader import CatalogReader, notes_file
 from dovetail.domain import (
@@ -27,159 +27,51 @@ from dovetail.domain import (
     TableId,
     TableSet,
 )
-from dovetail.errors import MissingModelError, NotFoundError, UsageError
-from dovetail.families.family import Families, Family
-from dovetail.families.stored import read_families
+from dovetail.domain.joins import Joins
+from dovetail.domain.results import Ranked
+from dovetail.domain.sql import table_sql
+from dovetail.errors import MissingModelError, NotFoundError, PendingError, UsageError
+from dovetail.families.family import Families
 from dovetail.joins.graph import JOINABLE, JoinGraph, path_notes
 from dovetail.models.cache import open_model
-from dovetail.notes.apply import marked_families, noted_graph
-from dovetail.notes.notes import NO_NOTES, Notes, read_notes
-from dovetail.ports import LLM, Json, Retriever
+from dovetail.notes.apply import noted_domains
+from dovetail.notes.notes import Notes
+from dovetail.ports import LLM, Json
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.ask import AUTO, GRAPH, MODEL, open_retriever
 from dovetail.retrieve.look import phrases
-from dovetail.search.searcher import Searcher, open_searcher
+from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings, load_settings
+from dovetail.telemetry import traced
 from dovetail.text import count, fenced
 
 if TYPE_CHECKING:
-    from dovetail.answer.answer import Answer
     from dovetail.answer.execute import Executor
+    from dovetail.answer.join_check import JoinCheck
+    from dovetail.answer.results import Answer
     from dovetail.catalog.usage import JoinUse
     from dovetail.learn.learning import LearnSummary
     from dovetail.offline.describe import DescribePlan, SavedDescriptions, TablesToDescribe
+    from dovetail.offline.repair import Damage, Repair
     from dovetail.offline.summary import DescribeSummary, ProgressCallback, UpdateSummary
     from dovetail.retrieve.considered import Considered
-    from dovetail.search.proposals import Proposal
+    from dovetail.retrieve.proposals import Proposal
 
-T = TypeVar("T")
+
+class AskOptions(TypedDict, total=False):
+    """What `ask` can be told besides the question and the model."""
+
+    k: int | None
+    selector: str | None
+    breadth: float | None
+    sources: str | Iterable[str] | None
+    looking_for: Sequence[str]
+
+
 # The selectors of our own; those of other packages are made over a whole catalog.
 SELECTORS = (AUTO, GRAPH, MODEL)
-# Tables that a notebook shows of a catalog, and options that selectors are kept for.
-_SHOWN, _SELECTORS_KEPT = 20, 8
-
-
-class _State:
-    """One generation of a catalog, with what is worked out of it once for all questions.
-
-    Notes may change under it: what goes by them is made anew when their file has changed.
-    """
-
-    def __init__(self, reader: CatalogReader, settings: Settings) -> None:
-        self.reader = reader
-        self.settings = settings
-        self._notes_of: tuple[tuple[int, int] | None, Notes] | None = None
-        self._made_of: Notes | None = None
-        self._made: dict[Hashable, Any] = {}
-
-    @property
-    def notes(self) -> Notes:
-        """What a person noted; read again whenever the file has changed."""
-        file = self.reader.notes_file
-        stamp = None
-        with suppress(OSError):
-            status = file.stat() if file is not None else None
-            stamp = None if status is None else (status.st_size, status.st_mtime_ns)
-        if self._notes_of is None or self._notes_of[0] != stamp:
-            self._notes_of = stamp, read_notes(self.reader)
-        return self._notes_of[1]
-
-    @property
-    def applied_notes(self) -> Notes:
-        """The notes that search, joins and families go by."""
-        return self.notes
-
-    def by_notes(self, key: Hashable, make: Callable[[Notes], T]) -> T:
-        """What was made of the notes under a key, made now where they have changed."""
-        notes = self.applied_notes
-        if self._made_of is not notes:
-            self._made_of, self._made = notes, {}
-        if key not in self._made:
-            self._made[key] = make(notes)
-        made: T = self._made[key]
-        return made
-
-    @property
-    def searcher(self) -> Searcher:
-        return self.by_notes("searcher", lambda notes: self._plain_searcher.noted(notes))
-
-    @cached_property
-    def _plain_searcher(self) -> Searcher:
-        return open_searcher(self.reader, self.settings, notes=NO_NOTES)
-
-    @cached_property
-    def descriptions(self) -> Mapping[TableId, Description]:
-        return descriptions(self.reader)
-
-    @property
-    def graph(self) -> JoinGraph:
-        return self.by_notes("graph", lambda notes: noted_graph(self.reader, notes))
-
-    @property
-    def families(self) -> Families:
-        return self.by_notes("families", lambda notes: marked_families(self._families, notes))
-
-    @cached_property
-    def _families(self) -> Families:
-        return read_families(self.reader)
-
-    def selector(self, key: Hashable, make: Callable[[], Retriever]) -> Retriever:
-        """The selector of some options; what it works out of the whole catalog is kept with it."""
-        kept = self.by_notes("selectors", lambda _: cast(dict[Hashable, Retriever], {}))
-        if key not in kept and len(kept) >= _SELECTORS_KEPT:
-            kept.clear()
-        return kept[key] if key in kept else kept.setdefault(key, make())
-
-
-class _Narrowed(_State):
-    """Some tables of a generation: no other is found, joined, sampled or queried."""
-
-    def __init__(self, whole: _State, tables: Collection[TableId]) -> None:
-        self.whole, reader, allowed = whole, whole.reader, set(tables)
-        rows = [row for row, table in enumerate(reader.ids) if table in allowed]
-        segments = {name: reader.segment(name) for name in reader.manifest.segments}
-        # Of what is derived, only descriptions are of one table each.
-        parts = {name: part for name, part in reader.parts.items() if name == DESCRIPTIONS}
-        records = reader.records.take(rows)
-        narrow = CatalogReader(reader.folder, reader.manifest, records, segments, parts)
-        super().__init__(narrow, whole.settings)
-
-    @property
-    def notes(self) -> Notes:
-        """What a person says of these tables alone; search, joins and families know the rest."""
-        noted, own = self.whole.notes, set(self.reader.ids)
-        return Notes(
-            remarks=tuple(one for one in noted.remarks if one.table in own),
-            answered=tuple(one for one in noted.answered if one.tables and set(one.tables) <= own),
-        )
-
-    @property
-    def applied_notes(self) -> Notes:
-        """Those on the whole catalog."""
-        return self.whole.notes
-
-    @property
-    def searcher(self) -> Searcher:
-        return self.by_notes("searcher", lambda _: self.whole.searcher.among(self.reader.ids))
-
-    @property
-    def graph(self) -> JoinGraph:
-        return self.by_notes("graph", lambda _: self.whole.graph.among(self.reader.ids))
-
-    @property
-    def families(self) -> Families:
-        return self.by_notes("families", lambda _: self._families_left())
-
-    def _families_left(self) -> Families:
-        """The families of what is left, each represented by its first member left."""
-        left = set(self.reader.ids)
-        families = []
-        for family in self.whole.families:
-            members = tuple(one for one in family.members if one.id in left)
-            if len(members) > 1:
-                canonical = family.canonical if family.canonical in left else members[0].id
-                families.append(Family(family.name, canonical, members))
-        return Families(families)
+# Tables that a notebook shows of a catalog.
+_SHOWN = 20
 
 
 class Catalog:
@@ -204,7 +96,7 @@ class Catalog:
     def __init__(self, reader: CatalogReader, settings: Settings | None = None) -> None:
         chosen = settings or load_settings()
         reader.notes_file = notes_file(reader.folder, chosen)
-        self._state = _State(reader, chosen)
+        self._state = State(reader, chosen)
 
     @classmethod
     def open(cls, path: str | Path | None = None, settings: Settings | None = None) -> Catalog:
@@ -236,6 +128,18 @@ class Catalog:
     def ids(self) -> Sequence[TableId]:
         """The ids of all tables, in order."""
         return self.reader.ids
+
+    @property
+    def billed(self) -> frozenset[str]:
+        """The sources that bill for queries, where none runs unless somebody says so."""
+        from dovetail.sources.warehouse_dialects import DIALECTS
+
+        if self.settings.run_billed:
+            return frozenset()
+        roots = {root.label for root in self.reader.manifest.roots if root.kind in DIALECTS}
+        tables = self.reader.records.tables
+        listed = zip(tables["root"].to_pylist(), tables["source"].to_pylist(), strict=True)
+        return frozenset(source for root, source in listed if root in roots)
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
@@ -277,13 +181,13 @@ class Catalog:
                 )
             chosen |= fits
         narrow = Catalog(self.reader, self.settings)
-        narrow._state = _Narrowed(self._state, chosen)
+        narrow._state = Narrowed(self._state, chosen)
         return narrow
 
     @property
     def whole(self) -> Catalog:
         """The catalog that these tables are of, where it is narrowed; else itself."""
-        if not isinstance(self._state, _Narrowed):
+        if not isinstance(self._state, Narrowed):
             return self
         whole = Catalog(self._state.whole.reader, self.settings)
         whole._state = self._state.whole
@@ -331,11 +235,25 @@ class Catalog:
         self._adopt(done.catalog)
         return done.over(self)
 
+    def check(self) -> list[Damage]:
+        """Every file of the catalog's folder that is not as it was written, as `dovetail.check`."""
+        from dovetail.offline.repair import check
+
+        return check(self.folder)
+
+    def repair(self) -> Repair:
+        """Make what is damaged again, in place, as `dovetail.repair`."""
+        from dovetail.offline.repair import repair
+
+        result = repair(self.folder, self.settings)
+        self._adopt(CatalogReader.open(self.folder))
+        return result
+
     def _adopt(self, reader: CatalogReader) -> None:
         """Go on with another generation."""
         self.close()
         reader.notes_file = self.reader.notes_file
-        self._state = _State(reader, self.settings)
+        self._state = State(reader, self.settings)
 
     def close(self) -> None:
         """End the processes that run SQL. The catalog can still be used; they start again."""
@@ -370,7 +288,7 @@ class Catalog:
 
     def proposals(self) -> list[Proposal]:
         """Pins and definitions that the questions with known tables (`notes`) suggest."""
-        from dovetail.search.proposals import proposals
+        from dovetail.retrieve.proposals import proposals
 
         return proposals(self.searcher)
 
@@ -396,12 +314,12 @@ class Catalog:
         query = searcher.analyse(question)
         ranked = searcher.search(query, k, looking_for=phrases(looking_for))
         if not explain:
-            return ranked
+            return Ranked(ranked)
         reasons = searcher.reasons(query, [candidate.id for candidate in ranked])
-        return [
+        return Ranked(
             replace(candidate, reasons=tuple(why))
             for candidate, why in zip(ranked, reasons, strict=True)
-        ]
+        )
 
     def ask(
         self,
@@ -432,7 +350,7 @@ class Catalog:
         >>> catalog = dovetail.build("shop.sqlite", into="shop")
         >>> found = catalog.ask("Which products are in which orders?", breadth=0.5)
         >>> [table.name for table in found]
-        ['products', 'order_items', 'orders']
+        ['products', 'orders', 'order_items']
         """
         if not question.strip():
             raise UsageError("the question is empty; ask one")
@@ -443,7 +361,7 @@ class Catalog:
             wanted = [sources] if isinstance(sources, str) else sources
             searcher = searcher.among(tables_of_sources(self.ids, wanted))
         name = selector or settings.selector
-        if name not in SELECTORS and (sources is not None or isinstance(self._state, _Narrowed)):
+        if name not in SELECTORS and (sources is not None or isinstance(self._state, Narrowed)):
             raise UsageError(
                 f"selector {name!r} sees every table of the catalog; over some of them alone, "
                 f"choose one of: {', '.join(SELECTORS)}"
@@ -455,8 +373,22 @@ class Catalog:
         key = (searcher, name, settings, k, explain)
         retriever = self._state.selector(key, made) if lasting else made()
         retrieve = cast(Callable[..., TableSet], retriever.retrieve)
-        result = retrieve(question, looking_for=looking_for) if looking_for else retrieve(question)
-        return replace(result, details=tuple(self[table] for table in result.ids))
+        more = {"looking_for": looking_for} if looking_for else {}
+        with traced("ask", selector=name):
+            return self.completed(retrieve(question, **more))
+
+    def completed(self, found: TableSet, parts: Json | None = None) -> TableSet:
+        """A set with the profiles of its tables, what queries call them, and a query to begin with.
+
+        `ask` gives sets that are; a set that somebody made of other tables is not. With `parts`, as
+        a set has them, changed or not, the query is the one that they ask for.
+        """
+        from dovetail.retrieve.skeleton import skeleton
+
+        details, names = tuple(map(self.reader.__getitem__, found.ids)), self.reader.query_names
+        found = replace(found, details=details, names=names.of(found.ids))
+        draft = skeleton(self.searcher, found, parts)
+        return replace(found, skeleton=draft.sql, reading=draft.reading, parts=draft.parts)
 
     def considered(self, found: TableSet) -> Considered:
         """The candidates that a result of `ask` left out, and how these join the others.
@@ -477,24 +409,40 @@ class Catalog:
     def answer(self, found: TableSet | str, *, llm: LLM | str | None = None) -> Answer:
         """The rows that answer a question, or the one that a result of `ask` is for.
 
-        A language model writes SQL over the set of tables. The query can only read, and only the
-        tables of the set.
+        A language model writes SQL over the set of tables; where there is none, it is the set's
+        skeleton. The query can only read, and only the tables of the set.
         """
-        from dovetail.answer.answer import answer
+        from dovetail.answer.generate import answer
 
-        model = _model_for_sql(self.folder, self.settings, llm)
+        model = _chosen_model(self.folder, self.settings, llm)
         chosen = self.ask(found, llm=model) if isinstance(found, str) else found
         _refuse_empty(chosen)
+        if model is None:
+            return self.sql(chosen.skeleton, chosen.ids)
         repair = self.settings.sql_repair
         return answer(self._executor, self.reader, model, chosen, repair=repair)
 
-    def write_sql(self, found: TableSet, *, llm: LLM | str | None = None) -> str:
-        """SQL that answers the question of a result, in the dialect of DuckDB; it is not run."""
-        from dovetail.answer.answer import write_sql
+    def write_sql(
+        self, found: TableSet, *, llm: LLM | str | None = None, dialect: str | None = None
+    ) -> str:
+        """SQL that answers the question of a result; it is not run.
+
+        A language model writes it, or it is the result's skeleton where there is none. It is in
+        the dialect of DuckDB, as `sql` takes it. With `dialect` (`postgres`, `mysql`, `sqlite` …)
+        it is what the source itself takes, if all tables are of one.
+        """
+        from dovetail.answer.generate import write_sql
+        from dovetail.answer.native import native_sql
+        from dovetail.answer.relations import relations
 
         _refuse_empty(found)
-        model = _model_for_sql(self.folder, self.settings, llm)
-        return write_sql(self.reader, model, found, repair=self.settings.sql_repair).sql
+        model, sql = _chosen_model(self.folder, self.settings, llm), found.skeleton
+        if model is not None:
+            sql = write_sql(self.reader, model, found, repair=self.settings.sql_repair).sql
+        if dialect is None:
+            return sql
+        tables = (self[table] for table in found.ids)
+        return native_sql(sql, relations(tables, self.reader.query_names), dialect)
 
     def prompt(self, found: TableSet) -> str:
         """The schema of a set and its question, for a language model that writes SQL."""
@@ -507,20 +455,22 @@ class Catalog:
         tables: Iterable[Table | TableId | str] | None = None,
         *,
         engine: str = "duckdb",
+        cancelled: Callable[[], bool] | None = None,
     ) -> Answer:
         """Run a query of your own; it can only read, and its tables may be of any sources.
 
-        The query calls tables by their names; `"source::name"` in double quotes tells two of a
-        name apart. With `tables`, it may read those alone. `engine` is `duckdb`, or `sqlite` for
-        SQLite files.
+        The query calls tables by their names; where two have the same, the end of its source's
+        label before it says which (`erp.orders`). With `tables`, it may read those alone. `engine`
+        is `duckdb`, or `sqlite` for SQLite files. `cancelled` is asked while it runs: where it says
+        yes, the query ends.
 
         >>> import dovetail
         >>> catalog = dovetail.build("shop.sqlite", into="shop")
         >>> catalog.sql("SELECT count(*) AS n FROM orders").to_arrow().to_pylist()
         [{'n': 600}]
         """
-        from dovetail.answer.answer import execute
         from dovetail.answer.execute import tables_of_query
+        from dovetail.answer.pool import never
 
         given = None if tables is None else [self[table] for table in tables]
         names = self._executor.table_names(query, engine=engine)
@@ -528,7 +478,8 @@ class Catalog:
         ids = {relation.table.id for relation in read}
         known = self.join_graph().edges if len(ids) > 1 else []
         edges = [edge for edge in known if {edge.left, edge.right} <= ids]
-        return execute(self._executor, query, read, edges=edges, engine=engine)
+        called_off = cancelled or never
+        return self._executor.run(query, read, edges=edges, engine=engine, cancelled=called_off)
 
     def learn(
         self,
@@ -579,18 +530,24 @@ class Catalog:
         shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no  (1.00)
         """
         if table is not None:
-            return self.join_graph().joins(self[table].id, least=least)
-        return [edge for edge in self.join_graph().edges if edge.score > least]
+            return Joins(self.join_graph().joins(self[table].id, least=least))
+        return Joins(edge for edge in self.join_graph().edges if edge.score > least)
 
     def domains(self, table: HasId | TableId | str | None = None) -> list[KeyDomain]:
         """The key domains, those of the most columns first: of one table, or all of them.
 
         A key domain is columns that hold the same identifiers, with the master of each source.
-        """
-        from dovetail.joins.domains import key_domains, of_table
 
-        domains = key_domains(self.reader, self.joins())
-        return domains if table is None else list(of_table(domains, self[table].id))
+        >>> import dovetail
+        >>> catalog = dovetail.build("shop.sqlite", into="shop")
+        >>> [domain.name for domain in catalog.domains("order_items")]
+        ['order numbers', 'product ids']
+        """
+        from dovetail.joins.domains import KeyDomains
+
+        every = self._state.by_notes("domains", lambda _: KeyDomains(self.reader, self.joins()))
+        at = None if table is None else self[table].id
+        return noted_domains(every.of(at), self._state.notes)
 
     def path(
         self,
@@ -608,7 +565,22 @@ class Catalog:
         shop.sqlite::order_items.product_id = shop.sqlite::products.product_id  (0.98)
         shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no  (1.00)
         """
-        return self.join_graph().path(self[start].id, self[end].id, least=least)
+        return Joins(self.join_graph().path(self[start].id, self[end].id, least=least))
+
+    def check_join(self, edge: JoinEdge) -> JoinCheck:
+        """What the rows of its tables say of a join: sources are read for it.
+
+        >>> import dovetail
+        >>> catalog = dovetail.build("shop.sqlite", into="shop")
+        >>> check = catalog.check_join(catalog.joins("order_items")[0])
+        >>> check.rows == check.matched, check.multiplied, check.orphans
+        (True, 1.0, ())
+        """
+        from dovetail.answer.join_check import check_join
+        from dovetail.answer.relations import relations
+
+        ends = relations((self[edge.left], self[edge.right]), self.reader.query_names)
+        return check_join(self._executor, edge, ends)
 
     def path_notes(self, path: Sequence[JoinEdge], start: HasId | TableId | str) -> list[str]:
         """What to know of a path: tables that only link its ends, and joins that multiply rows."""
@@ -630,8 +602,8 @@ class Catalog:
         >>> import dovetail
         >>> catalog = dovetail.build("shop.sqlite", into="shop")
         >>> shown = catalog.show("orders")
-        >>> shown["id"], shown["rows"], shown["columns"][0]["name"], shown["family"]
-        ('shop.sqlite::orders', 600, 'order_no', None)
+        >>> shown["id"], shown["sql"], shown["rows"], shown["columns"][0]["name"]
+        ('shop.sqlite::orders', 'orders', 600, 'order_no')
         """
         shown, reader = self[table], self.reader
         description = self.description(shown)
@@ -639,12 +611,19 @@ class Catalog:
         family = self.families().of(shown.id)
         return {
             **shown.to_dict(),
+            "sql": table_sql(reader.query_names[shown.id]),
             "description": description.to_dict() if description else None,
             "notes": [str(remark) for remark in self.notes.remarks_on(shown.id)],
             "dbt": in_dbt.to_dict() if in_dbt else None,
             "queries": use.queries if use else (0 if reader.usage else None),
             "last_queried": (use.last or None) if use else None,
             "family": family.to_dict(shown.id) if family else None,
+            "domains": [
+                domain.told_of(column)
+                for domain in self.domains(shown)
+                for column in domain.columns
+                if column.table == shown.id
+            ],
         }
 
     def description(self, table: HasId | TableId | str) -> Description | None:
@@ -683,6 +662,31 @@ class Catalog:
         prices = Prices(self.settings.llm_price_in, self.settings.llm_price_out)
         return Describer(self.reader, model.model_id if model else None).plan(prices)
 
+    def preview(
+        self, question: str | None = None, *, sql: bool = False, **options: Unpack[AskOptions]
+    ) -> list[Json]:
+        """The requests that a language model would be sent next, in full; nothing is sent.
+
+        Those of `ask` for a question, with `sql` those of `write_sql` once the set is known;
+        without a question those of `describe`. What follows a reply that is not there yet cannot
+        be told.
+        """
+        from dovetail.models.cache import preview_model
+
+        model, seen = preview_model(self.folder, self.settings)
+        if question is None:
+            from dovetail.offline.describe import Describer
+
+            self._refuse_narrowed()
+            describer = Describer(self.reader, model.model_id)
+            list(describer.ask(model, describer.batches))
+            return seen.requests
+        with suppress(PendingError):
+            found = self.ask(question, llm=model, **options)
+            if sql and found:
+                self.write_sql(found, llm=model)
+        return seen.requests
+
     def tables_to_describe(self, limit: int = 10) -> TablesToDescribe:
         """The next tables that nobody described yet, as a text that shows them.
 
@@ -720,12 +724,13 @@ class Catalog:
 
         self._refuse_narrowed()
         result = save_descriptions(self.reader, descriptions, author)
-        self._adopt(pipeline.reindex(self.folder, self.settings))
+        if result.saved:
+            self._adopt(pipeline.reindex(self.folder, self.settings))
         return result
 
     def _refuse_narrowed(self) -> None:
         """Refuse to describe some tables alone: their neighbours are named beside them."""
-        if isinstance(self._state, _Narrowed):
+        if isinstance(self._state, Narrowed):
             raise UsageError("tables are described in the whole catalog, not in a part of it")
 
     def families(self) -> Families:
@@ -744,7 +749,9 @@ class Catalog:
         from dovetail.answer.execute import Executor
         from dovetail.answer.results import Limits
 
-        executor = Executor(self.reader, limits=Limits.of(self.settings))
+        executor = Executor(
+            self.reader, limits=Limits.of(self.settings), sources=self.settings.sources
+        )
         weakref.finalize(self, executor.close)
         return executor
 
@@ -781,14 +788,6 @@ def _chosen_model(folder: Path, settings: Settings, llm: LLM | str | None) -> LL
             "object that has model_id and complete(), as dovetail.ports.LLM has"
         )
     return llm
-
-
-def _model_for_sql(folder: Path, settings: Settings, llm: LLM | str | None) -> LLM:
-    """The model that writes SQL; an error that names the remedy if there is none."""
-    model = _chosen_model(folder, settings, llm)
-    if model is None:
-        raise MissingModelError("writing SQL")
-    return model
 
 
 def open(path: str | Path | None = None, settings: Settings | None = None) -> Catalog:  # noqa: A001 - as dovetail.open

@@ -124,7 +124,7 @@ class ArrayFile:
         """Fill the length in; the file is whole then."""
         with self._stream:
             self._stream.seek(0)
-            self._stream.write(_npy_header(self._dtype, self.length))
+            self._stream.write(npy_header(self._dtype, self.length))
 
     def append(self, values: npt.NDArray[np.generic]) -> None:
         """Add values at the end."""
@@ -155,7 +155,8 @@ class ArrayFile:
         return self._blocks.checksums()
 
 
-def _npy_header(dtype: np.dtype[np.generic], length: int) -> bytes:
+def npy_header(dtype: np.dtype[np.generic], length: int) -> bytes:
+    """The first bytes of a file of so many values."""
     kind = npy.dtype_to_descr(dtype)
     text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({length},), }}"
     head = npy.magic(1, 0) + (HEADER - 10).to_bytes(2, "little")

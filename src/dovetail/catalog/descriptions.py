@@ -14,11 +14,12 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 
+from dovetail.atomic import OWNER_ONLY, make_folder, replace_file
 from dovetail.catalog.files import DAMAGE
 from dovetail.catalog.generation import DESCRIPTIONS
 from dovetail.catalog.reader import CatalogReader
@@ -26,6 +27,7 @@ from dovetail.catalog.records import Records
 from dovetail.domain import PERSON, Description, TableId
 from dovetail.errors import CatalogError
 from dovetail.ports import Json
+from dovetail.sealed import seal, unseal
 
 FOLDER, FILE = "descriptions", "descriptions.jsonl"
 _PART_FILE = "descriptions.json"
@@ -230,11 +232,12 @@ class Journal:
     """A file of JSON lines that only ever grows, which knows what others added to it meanwhile.
 
     A process killed while it writes leaves at most one torn line: readers pass over it, and the
-    next writer cuts it off.
+    next writer cuts it off. Lines have checksums, unless others are to read and write them.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, sealed: bool = True) -> None:
         self.path = path
+        self._sealed = sealed
         self._turn = Lock()
         self._seen = 0
 
@@ -248,14 +251,14 @@ class Journal:
             return []
         whole = raw[: raw.rfind(b"\n") + 1]
         self._seen += len(whole)
-        return list(_parsed(whole))
+        return [record for _, record in self._intact(whole)]
 
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Keep everybody else from writing: what `new_lines` says holds until the end."""
         with self._turn:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+            make_folder(self.path.parent)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, OWNER_ONLY)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
                 _cut_torn_line(descriptor)
@@ -265,19 +268,28 @@ class Journal:
 
     def append(self, record: Json) -> None:
         """Add a line; only while `writing`."""
-        line = json.dumps(record, ensure_ascii=False) + "\n"
         with self.path.open("ab", buffering=0) as stream:
-            stream.write(line.encode())
+            line = json.dumps(record, ensure_ascii=False).encode() + b"\n"
+            stream.write(seal(record) if self._sealed else line)
 
+    def damaged(self) -> list[int]:
+        """The numbers of the lines that are not as they were written."""
+        raw = self.path.read_bytes() if self.path.exists() else b""
+        *lines, torn = raw.split(b"\n")
+        numbers = [number for number, line in enumerate(lines, 1) if not any(self._intact(line))]
+        return [*numbers, len(lines) + 1] if torn else numbers
 
-def _parsed(raw: bytes) -> Iterator[Json]:
-    for line in raw.split(b"\n"):
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(record, dict):
-            yield record
+    def mend(self) -> None:
+        """Leave damaged lines out; only while `writing`."""
+        replace_file(self.path, b"".join(line for line, _ in self._intact(self.path.read_bytes())))
+
+    def _intact(self, raw: bytes) -> Iterator[tuple[bytes, Json]]:
+        """The lines that are as they were written, with what they hold."""
+        for line in raw.split(b"\n"):
+            with suppress(ValueError, RecursionError):
+                record = unseal(line + b"\n") if self._sealed else json.loads(line)
+                if isinstance(record, dict):
+                    yield line + b"\n", record
 
 
 def _cut_torn_line(descriptor: int, step: int = 1 << 16) -> None:

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from dovetail.atomic import OWNER_ONLY, OWNER_ONLY_FOLDER, sync_folder
 from dovetail.errors import CatalogError
 
 # What reading a file of ours can raise where the file is damaged, cut off or tampered with. Things
@@ -88,7 +89,7 @@ def open_plain(path: Path, flags: int) -> int:
 
     Nothing is truncated before that is known, so `O_TRUNC` must not be among the flags.
     """
-    descriptor = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+    descriptor = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, OWNER_ONLY)
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         os.close(descriptor)
@@ -123,30 +124,11 @@ def is_ours(name: str) -> bool:
     return bool(_OURS.fullmatch(name))
 
 
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder survive a crash."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def sync_tree(folder: Path) -> None:
-    """Make a folder's files, and then their names, survive a crash."""
+    """Make a folder's files, and then their names, survive a crash; they are the owner's alone."""
+    folder.chmod(OWNER_ONLY_FOLDER)
     for file in folder.iterdir():
+        file.chmod(OWNER_ONLY)
         with file.open("rb") as stream:
             os.fsync(stream.fileno())
     sync_folder(folder)
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Put new content in a file's place: readers see the old or the new, nothing else."""
-    temporary = path.with_name(f"{path.name}.new")
-    with os.fdopen(open_plain(temporary, os.O_WRONLY), "wb") as stream:
-        stream.truncate()
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    temporary.replace(path)
-    sync_folder(path.parent)

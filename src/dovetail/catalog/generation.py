@@ -13,9 +13,10 @@ import json
 import mmap
 import os
 import re
+import shutil
 import stat
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,24 +25,33 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
-from dovetail.catalog.files import DAMAGE, GENERATIONS, SEGMENT_NAME, replace_file
+from dovetail.atomic import replace_file
+from dovetail.catalog.files import DAMAGE, GENERATIONS, SEGMENT_NAME
 from dovetail.domain import Skipped
 from dovetail.errors import CatalogError, DamagedError, NotFoundError, VersionError
 from dovetail.ports import Json, SourceSpec
+from dovetail.sealed import file_checksum, seal, unseal
 
 FILE = "manifest.json"
+# The same once more: what nothing else in the catalog says again.
+COPY = "manifest.copy.json"
 FORMAT = "dovetail catalog"
-VERSION = 4
+VERSION = 5
 # The parts of a generation; postings of values there are for every segment.
 RECORDS, JOINS, EVIDENCE, FAMILIES, SEARCH = "records", "joins", "evidence", "families", "search"
 DBT, QUERIES, DESCRIPTIONS, VALUES = "dbt", "queries", "descriptions", "values-"
 DATA_DICTIONARY = "dictionary"
 # What is known, and not to be used for now, is kept by this end of its name.
 UNUSED = "-unused"
+# Parts that hold what nothing else in a catalog says: their files are written twice.
+TWICE = frozenset({DBT, QUERIES, DATA_DICTIONARY})
+_SECOND = "copy_"
 _PART_NAME = re.compile(r"[a-z]+(?:-unused|-[0-9a-f]{20})?")
 _FILE_NAME = re.compile(r"[a-z][a-z_]*\.(?:arrow|json|npy|npz|parquet|txt)")
-# Bytes of a file up to which its checksum is compared; a larger one is mapped and read in part.
+# Bytes of a file up to which its checksum is compared before it is used; a larger one is mapped and
+# read in part.
 _MOST_CHECKED = 1 << 28
+_CUT, _CHANGED = "it is missing or cut off", "its checksum does not match"
 # Bytes that hold the header of any array of ours.
 _HEADER = 1 << 12
 
@@ -77,8 +87,7 @@ class PartEntry:
         """The entry of a part that was just written into a folder."""
         files = {}
         for file in sorted(folder.iterdir()):
-            size = file.stat().st_size
-            files[file.name] = (size, _crc32(file) if size <= _MOST_CHECKED else 0)
+            files[file.name] = (file.stat().st_size, file_checksum(file))
         return cls(generation, key, files)
 
 
@@ -101,12 +110,18 @@ class Part:
 
     def intact(self) -> bool:
         """Whether every file is as it was written."""
-        try:
-            for name in self._files:
-                self.content(name)
-        except DamagedError:
-            return False
-        return True
+        return not any(self.damages())
+
+    def damages(self) -> Iterator[tuple[str, str]]:
+        """The files that are not as they were written, each with what is wrong with it."""
+        for name, (_, checksum) in self._files.items():
+            mapped = self._mapped[name]
+            if mapped is None:
+                yield name, _CUT
+            elif name not in self._checked and zlib.crc32(mapped) != checksum:
+                yield name, _CHANGED
+            else:
+                self._checked.add(name)
 
     def __contains__(self, name: str) -> bool:
         return name in self._files
@@ -115,11 +130,11 @@ class Part:
         """The bytes of a file, compared with their checksum when they are first asked for."""
         mapped = self._mapped.get(name)
         if mapped is None:
-            raise self.damaged(name, "it is missing or cut off")
+            raise self.damaged(name, _CUT)
         size, checksum = self._files[name]
         if check and name not in self._checked and size <= _MOST_CHECKED:
             if zlib.crc32(mapped) != checksum:
-                raise self.damaged(name, "its checksum does not match")
+                raise self.damaged(name, _CHANGED)
             self._checked.add(name)
         return memoryview(mapped)
 
@@ -133,9 +148,13 @@ class Part:
             raise self.damaged(name, "it holds no array") from None
 
     def json(self, name: str) -> Any:
-        """What a file of JSON holds."""
+        """What a file of JSON holds; where it is damaged and was written twice, its copy."""
         try:
             return json.loads(bytes(self.content(name)))
+        except DamagedError:
+            if _SECOND + name not in self:
+                raise
+            return self.json(_SECOND + name)
         except (ValueError, RecursionError) as error:
             raise self.damaged(name, str(error)) from None
 
@@ -152,11 +171,7 @@ class Part:
     def damaged(self, name: str, what: str) -> DamagedError:
         """The error that a file of this part is damaged, with the remedy."""
         catalog = self.folder.parent.parent.parent
-        if self.folder.name == RECORDS:
-            remedy = f"remove {catalog} and index again"
-        else:
-            remedy = f"dovetail index -C {catalog} makes it again"
-        return DamagedError(f"{self.folder / name} is damaged: {what}; {remedy}")
+        return DamagedError(f"{self.folder / name} is damaged: {what}; {remedy(catalog)}")
 
 
 def _map(path: Path, size: int) -> mmap.mmap | bytes | None:
@@ -182,14 +197,6 @@ def _array(raw: memoryview) -> npt.NDArray[Any]:
         raise ValueError("an array of another kind")
     count = int(np.prod(shape, dtype=np.int64))
     return np.frombuffer(raw, dtype, count, header.tell()).reshape(shape)
-
-
-def _crc32(file: Path) -> int:
-    checksum = 0
-    with file.open("rb") as stream:
-        while content := stream.read(1 << 20):
-            checksum = zlib.crc32(content, checksum)
-    return checksum
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +227,7 @@ class Manifest:
             "segments": self.segments,
             "pooled": self.pooled,
         }
-        replace_file(folder / file, (json.dumps(content, indent=1) + "\n").encode())
+        replace_file(folder / file, seal(content, indent=1))
 
     def open_part(self, folder: Path, name: str) -> Part:
         """A part, its files mapped."""
@@ -232,24 +239,22 @@ def read_manifest(folder: Path, file: str = FILE) -> Manifest:
     """The manifest in force, or another one of the catalog in a folder."""
     path = folder / file
     try:
-        content = json.loads(path.read_bytes())
+        raw = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
+        if file == FILE and (folder / COPY).exists():
+            raise DamagedError(f"{path} is missing; {remedy(folder)}") from None
         raise NotFoundError(
             f"there is no catalog at {folder}; build one with dovetail.build, or "
             f"dovetail index SOURCE... -C {folder}"
         ) from None
     except OSError as error:
         raise CatalogError(f"cannot read {path}: {error.strerror}; check its permissions") from None
+    try:
+        content = unseal(raw)
     except (ValueError, RecursionError) as error:
-        raise DamagedError(f"{path} is damaged: {error}; remove {folder} and index again") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DamagedError(f"{path} is not a dovetail catalog; choose another folder")
-    if content.get("version") != VERSION:
-        raise VersionError(
-            f"{folder} is a catalog of format {content.get('version')}, and this dovetail reads "
-            f"format {VERSION}; remove the folder and make it again with dovetail index, or take "
-            "the dovetail that made it"
-        )
+        _refuse_other_formats(folder, raw)
+        raise DamagedError(f"{path} is damaged: {error}; {remedy(folder)}") from None
+    _refuse_other_formats(folder, raw)
     try:
         return Manifest(
             generation=int(content["generation"]),
@@ -264,9 +269,34 @@ def read_manifest(folder: Path, file: str = FILE) -> Manifest:
             pooled=content.get("pooled") is True,
         )
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
-        raise DamagedError(
-            f"{path} is damaged: {error!r}; remove {folder} and index again"
-        ) from None
+        raise DamagedError(f"{path} is damaged: {error!r}; {remedy(folder)}") from None
+
+
+def write_twice(folder: Path) -> None:
+    """Copy every file in the folder of a part."""
+    for file in sorted(folder.iterdir()):
+        shutil.copyfile(file, folder / (_SECOND + file.name))
+
+
+def remedy(folder: Path) -> str:
+    """What to do about a catalog that is damaged."""
+    return f"mend it: dovetail repair -C {folder}"
+
+
+def _refuse_other_formats(folder: Path, raw: bytes) -> None:
+    """Refuse a manifest of another program, or of a dovetail of another format."""
+    try:
+        content = json.loads(raw)
+    except (ValueError, RecursionError):
+        return
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise DamagedError(f"{folder / FILE} is not a dovetail catalog; choose another folder")
+    if content.get("version") != VERSION:
+        raise VersionError(
+            f"{folder} is a catalog of format {content.get('version')}, and this dovetail reads "
+            f"format {VERSION}; remove the folder and make it again with dovetail index, or take "
+            "the dovetail that made it"
+        )
 
 
 def _named(listed: Json, pattern: re.Pattern[str]) -> Json:

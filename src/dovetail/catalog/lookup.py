@@ -1,7 +1,8 @@
 """Finding a table by what a person calls it: the one resolver of the Python API and the commands.
 
 A name may be exact (`shop.sqlite::orders`, `orders`), differ in case, or be the end of a longer
-one (`customers` for `sales.customers`, `KNA1` for `sap/KNA1` of a folder). The nearest reading
+one (`customers` for `sales.customers`, `KNA1` for `sap/KNA1` of a folder); what queries call a
+table (`erp.customers` of `data/erp.duckdb`) is always a name of it alone. The nearest reading
 that any table fits counts; where it fits several, the caller must say which. Other systems name
 tables by database, schema and name: `Relations`.
 """
@@ -55,6 +56,7 @@ def matches(tables: Iterable[TableId], name: TableId | str) -> list[TableId]:
     readings: tuple[Callable[[TableId], bool], ...] = (
         lambda table: name in (table.name, str(table)),
         lambda table: name.casefold() in (table.name.casefold(), str(table).casefold()),
+        _behind_its_source(_dotted(name.casefold())),
         _ends_with(name, str),
         _ends_with(name, str.casefold),
     )
@@ -63,6 +65,23 @@ def matches(tables: Iterable[TableId], name: TableId | str) -> list[TableId]:
         if fitting := [table for table in every if fits(table)]:
             return fitting
     return []
+
+
+def _dotted(name: str) -> str:
+    """A name as queries write it: `old.crm.orders` for `old/crm::orders`."""
+    source, mark, table = name.partition("::")
+    return f"{source.replace('/', '.')}.{table}" if mark else name
+
+
+def _behind_its_source(name: str) -> Callable[[TableId], bool]:
+    """Whether a folded name is a table's own behind some of its source's label."""
+
+    def fits(table: TableId) -> bool:
+        return name.endswith(f".{table.name.casefold()}") and any(
+            longer.casefold() == name for longer in table.longer_names()
+        )
+
+    return fits
 
 
 def _ends_with(name: str, fold: Callable[[str], str]) -> Callable[[TableId], bool]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
@@ -21,14 +22,18 @@ from dovetail.catalog.generation import (
     Manifest,
     Part,
     read_manifest,
+    remedy,
 )
 from dovetail.catalog.lookup import find_table, matches
-from dovetail.catalog.records import Records, numbers
-from dovetail.catalog.segment import Segment
+from dovetail.catalog.records import COLUMNS_FILE, Records, numbers
+from dovetail.catalog.segment import LEADS_OUT, Segment
 from dovetail.catalog.usage import NO_USAGE, Usage
 from dovetail.domain import Skipped, Table, TableId
+from dovetail.domain.sql import QueryNames
+from dovetail.domain.tables import short_sources
 from dovetail.errors import CatalogError, DamagedError, NotFoundError
-from dovetail.hashing import Hashes
+from dovetail.hashing import HashCipher, Hashes
+from dovetail.ports import Json
 from dovetail.settings import Settings
 
 # What the file of notes beside a catalog is called.
@@ -98,18 +103,36 @@ class CatalogReader:
                     continue
                 if isinstance(error, DamagedError):
                     raise
-                raise DamagedError(
-                    f"{error.filename} is missing; remove {folder} and index again"
-                ) from None
+                raise DamagedError(f"{error.filename} is missing; {remedy(folder)}") from None
             except OSError as error:
                 raise CatalogError(
                     f"cannot read {error.filename}: {error.strerror}; check its permissions"
                 ) from None
             except (KeyError, TypeError) as error:
                 raise DamagedError(
-                    f"the manifest of {folder} is damaged: {error!r}; remove it and index again"
+                    f"the manifest of {folder} is damaged: {error!r}; {remedy(folder)}"
                 ) from None
         raise AssertionError("unreachable")
+
+    @classmethod
+    def without(cls, folder: Path, damaged: Collection[str]) -> CatalogReader:
+        """What is left of a catalog without the segments, by name, and records that are damaged."""
+        manifest = read_manifest(folder)
+        records, segments = Records.none(), {}
+        if RECORDS not in damaged:
+            segments = {
+                name: Segment(folder / SEGMENTS / name, files)
+                for name, files in manifest.segments.items()
+                if name not in damaged
+            }
+            every = Records.read(manifest.open_part(folder, RECORDS))
+            names = every.tables["segment"].to_pylist()
+            records = every.take([row for row, name in enumerate(names) if name in segments])
+        parts = {
+            name: manifest.open_part(folder, name) for name in manifest.parts if name not in damaged
+        }
+        kept = {name: manifest.segments[name] for name in segments}
+        return cls(folder, replace(manifest, segments=kept), records, segments, parts)
 
     @classmethod
     def _load(cls, folder: Path, manifest: Manifest) -> CatalogReader:
@@ -121,8 +144,8 @@ class CatalogReader:
             name: Segment(folder / SEGMENTS / name, files)
             for name, files in manifest.segments.items()
         }
-        if missing := set(records.tables["segment"].to_pylist()) - set(segments):
-            raise KeyError(*sorted(missing))
+        if not records.lie_in({name: segment.lengths for name, segment in segments.items()}):
+            raise parts[RECORDS].damaged(COLUMNS_FILE, LEADS_OUT)
         return cls(folder, manifest, records, segments, parts)
 
     def part(self, name: str) -> Part:
@@ -170,6 +193,38 @@ class CatalogReader:
         """The ids of all tables, in order."""
         return self.records.ids
 
+    @cached_property
+    def source_names(self) -> dict[str, str]:
+        """The short name of each source, by its label."""
+        return short_sources({table.source for table in self.ids})
+
+    @property
+    def sketched_columns(self) -> int:
+        """How many columns are kept by a sketch of their values."""
+        return int(np.count_nonzero(self._kept < self._distinct))
+
+    @cached_property
+    def query_names(self) -> QueryNames:
+        """What queries call the tables."""
+        return QueryNames(self.ids)
+
+    @property
+    def no_values(self) -> bool:
+        """Whether every value stays in its source: the catalog has keyed hashes of them alone."""
+        return bool(self.manifest.profile.get("key_id"))
+
+    def keyed(self, hashes: Hashes) -> Hashes:
+        """Hashes of values as this catalog has them."""
+        return hashes if self._cipher is None else self._cipher(hashes)
+
+    @cached_property
+    def _cipher(self) -> HashCipher | None:
+        if not self.no_values:
+            return None
+        from dovetail.catalog.key import open_cipher
+
+        return open_cipher(self.folder, str(self.manifest.profile["key_id"]))
+
     @property
     def skipped(self) -> tuple[Skipped, ...]:
         """What the last update could not read."""
@@ -182,13 +237,33 @@ class CatalogReader:
     def hashes(self, table: TableId, column: int) -> Hashes:
         """The value hashes of a column, sorted; `column` counts from 0."""
         segment, at = self._located(table, column)
-        return segment.hashes(int(self._hashes_at[at]), int(self._distinct[at]))
+        return segment.hashes(int(self._hashes_at[at]), int(self._kept[at]))
 
     def counts(self, table: TableId, column: int) -> Counts:
         """In how many rows each of the column's distinct values stands, in the same order."""
         segment, at = self._located(table, column)
         start = self.records.columns["counts_at"][at].as_py()
-        return segment.placed_counts(start, int(self._distinct[at]))
+        return segment.placed_counts(start, int(self._kept[at]))
+
+    def compared(
+        self, left: tuple[TableId, int], right: tuple[TableId, int]
+    ) -> tuple[tuple[Hashes, Counts], tuple[Hashes, Counts], float]:
+        """The value hashes and counts of two columns as far as both are kept, which is up to the
+        last hash of a sketch, and how many values of the left stand behind each of its hashes."""
+        sets = [(self.hashes(*each), self.counts(*each)) for each in (left, right)]
+        sizes = [int(self._distinct[self._located(*each)[1]]) for each in (left, right)]
+        sketched = [each for (each, _), size in zip(sets, sizes, strict=True) if len(each) < size]
+        if sketched:
+            end = min(hashes[-1] for hashes in sketched)
+            cuts = [hashes.searchsorted(end, "right") for hashes, _ in sets]
+            sets = [(a[:cut], b[:cut]) for (a, b), cut in zip(sets, cuts, strict=True)]
+        return sets[0], sets[1], sizes[0] / max(len(sets[0][0]), 1)
+
+    def normalized(self, table: TableId, column: int) -> dict[str, tuple[Hashes, Counts]]:
+        """The value hashes and counts of a column under each transform that changes it."""
+        segment, at = self._located(table, column)
+        views: list[Json] = self.records.columns["views"][at].as_py() or []
+        return {str(view["name"]): segment.placed(view) for view in views}
 
     @cached_property
     def _hashes_at(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -197,6 +272,10 @@ class CatalogReader:
     @cached_property
     def _distinct(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         return numbers(self.records.columns["distinct"])
+
+    @cached_property
+    def _kept(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        return numbers(self.records.columns["kept"])
 
     def _located(self, table: TableId, column: int) -> tuple[Segment, int]:
         row = self._row(table)

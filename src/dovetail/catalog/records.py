@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,7 @@ import pyarrow as pa
 
 from dovetail.catalog.generation import Part
 from dovetail.domain import Column, ColumnProfile, DeclaredKeys, Estimate, Kind, Table, TableId
+from dovetail.domain.tables import masked_kinds
 
 TABLES = pa.schema(
     [
@@ -47,6 +49,7 @@ COLUMNS = pa.schema(
         ("min_length", pa.int64()),
         ("max_length", pa.int64()),
         ("examples", pa.list_(pa.string())),
+        ("kept", pa.int64()),
         ("hashes_at", pa.int64()),
         ("counts_at", pa.int64()),
         ("phrases_at", pa.int64()),
@@ -61,6 +64,7 @@ COLUMNS = pa.schema(
                         ("name", pa.string()),
                         ("maximum", pa.int64()),
                         ("distinct", pa.int64()),
+                        ("kept", pa.int64()),
                         ("hashes_at", pa.int64()),
                         ("counts_at", pa.int64()),
                     ]
@@ -92,6 +96,7 @@ class ViewRecord:
     name: str
     maximum: int
     distinct: int
+    kept: int
     hashes_at: int
     counts_at: int | None
 
@@ -100,14 +105,15 @@ class ViewRecord:
 class KeyView:
     """A column, numbered through the tables in order, under a transform: where its values stand.
 
-    `maximum` is the largest number in it, where the transform makes numbers. `counts_at` is None
-    where every value stands in one row.
+    `maximum` says how far its numbers go but for a few, where the transform makes numbers.
+    `counts_at` is None where every value stands in one row.
     """
 
     column: int
     transform: str
     maximum: int
     distinct: int
+    kept: int
     hashes_at: int
     counts_at: int | None
 
@@ -207,6 +213,30 @@ class Records:
         widths = numbers(self.tables["columns"])
         return np.concatenate([[0], np.cumsum(widths, dtype=np.int64)])
 
+    def lie_in(self, lengths: Mapping[str, tuple[int, int, int]]) -> bool:
+        """Whether each column is of a table, and what it places lies in the arrays of its segment:
+        the lengths of those of hashes, counts and phrases are given by the segment's name."""
+        widths, total = numbers(self.tables["columns"]), self.columns.num_rows
+        listed = self.columns["views"].combine_chunks()
+        sound = ((widths >= 0) & (widths <= total)).all() and not listed.null_count
+        if not sound or self.bounds[-1] != total:
+            return False
+        names = self.tables["segment"].to_pylist()
+        room = np.array([lengths[name] for name in names], dtype=np.int64).reshape(-1, 3)
+        room = np.repeat(room, widths, axis=0).T
+        ends = numbers(pa.chunked_array([listed.offsets]))
+        every = listed.values.slice(ends[0], ends[-1] - ends[0])
+        placed = ("kept", "hashes_at", "counts_at")
+        views = pa.Table.from_arrays([every.field(name) for name in placed], names=placed)
+        of_view = np.repeat(np.arange(total), np.diff(ends))
+        columns = self.columns
+        return (
+            not every.null_count
+            and _values_lie_in(columns, room)
+            and _values_lie_in(views, room[:, of_view])
+            and _lie_in(numbers(columns["phrases_at"]), numbers(columns["phrases"]), room[2])
+        )
+
     def take(self, rows: Sequence[int]) -> Records:
         """Some of the tables, in the order asked for."""
         chosen = np.asarray(rows, dtype=np.int64)
@@ -234,9 +264,22 @@ class Records:
         listed = self.columns["views"].combine_chunks()
         widths = np.diff(numbers(pa.chunked_array([listed.offsets])))
         every = listed.flatten()
-        placed = ("name", "maximum", "distinct", "hashes_at", "counts_at")
+        placed = ("name", "maximum", "distinct", "kept", "hashes_at", "counts_at")
         columns = np.repeat(np.arange(len(widths)), widths).tolist()
         return list(map(KeyView, columns, *(every.field(name).to_pylist() for name in placed)))
+
+    def masked(self) -> Counter[str]:
+        """How many columns have something masked in what is shown of them, by what it is."""
+        kinds: list[set[str]] = [set() for _ in range(self.columns.num_rows)]
+        shown = (self.columns[name].to_pylist() for name in ("minimum", "maximum", "examples"))
+        for at, (low, high, examples) in enumerate(zip(*shown, strict=True)):
+            kinds[at] |= masked_kinds((low, high, *(examples or ())))
+        for first, sample in zip(
+            self.bounds.tolist(), self.tables["sample"].to_pylist(), strict=False
+        ):
+            for at, cells in enumerate(zip(*(sample or ()), strict=True), start=first):
+                kinds[at] |= masked_kinds(cells)
+        return Counter(kind for each in kinds for kind in each)
 
     def named_tables(self) -> list[Table]:
         """All tables by their names, comments and rows alone: whole ones of very many columns take
@@ -266,6 +309,34 @@ class Records:
             tables.append(_table_from(row, columns[at : at + row["columns"]]))
             at += row["columns"]
         return tables
+
+
+def _values_lie_in(placed: pa.Table, room: npt.NDArray[np.int64]) -> bool:
+    """Whether the hashes and counts of columns, or of views, lie in arrays of these lengths."""
+    counts = placed["counts_at"].combine_chunks()
+    counted = _is_valid(counts)
+    # Where there are no counts, the hashes alone are read.
+    length = np.where(counted, numbers(placed["kept"]), 0)
+    first = np.where(counted, numbers(placed["counts_at"]), 0)
+    return not (placed["hashes_at"].null_count or placed["kept"].null_count) and (
+        _lie_in(numbers(placed["hashes_at"]), numbers(placed["kept"]), room[0])
+        and _lie_in(first, length, room[1])
+    )
+
+
+def _is_valid(array: pa.Array) -> npt.NDArray[np.bool_]:
+    """Where an array has no null; Arrow's own answer loads its functions, which takes long."""
+    bitmap = array.buffers()[0]
+    if bitmap is None:
+        return np.ones(len(array), dtype=np.bool_)
+    bits = np.unpackbits(np.frombuffer(bitmap, np.uint8), bitorder="little")
+    return bits[array.offset : array.offset + len(array)].astype(np.bool_)
+
+
+def _lie_in(
+    first: npt.NDArray[np.int64], size: npt.NDArray[np.int64], room: npt.NDArray[np.int64]
+) -> bool:
+    return bool(((first >= 0) & (size >= 0) & (size <= room) & (first <= room - size)).all())
 
 
 def _replaced(table: pa.Table, schema: pa.Schema, name: str, values: Sequence[Any]) -> pa.Table:

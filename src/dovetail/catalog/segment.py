@@ -7,7 +7,7 @@ import json
 import mmap
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -19,8 +19,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dovetail.arrays import Counts
-from dovetail.catalog.checked_arrays import HEADER, ArrayFile, CheckedBlocks, blocks_of
+from dovetail.catalog.checked_arrays import HEADER, ArrayFile, CheckedBlocks, blocks_of, npy_header
 from dovetail.catalog.checked_arrays import Mark as BlocksMark
+from dovetail.catalog.generation import remedy
 from dovetail.catalog.records import Records, TableRecord, to_records
 from dovetail.errors import DamagedError
 from dovetail.hashing import Hashes
@@ -33,6 +34,10 @@ HASHES_FILE, COUNTS_FILE, PHRASES_FILE = "hashes.npy", "counts.npy", "phrases.np
 # The checksums of the blocks of these three, one file after the other.
 CHECKSUMS_FILE = "checksums.npy"
 _ABOUT = "segment.json"
+# Values that are kept of a large column, those with the smallest hashes: a bottom-k sketch.
+SKETCH = 1 << 18
+# What is wrong with records whose places are none in the files.
+LEADS_OUT = "it leads out of the segment"
 # The arrays of a segment with the types of their values.
 _ARRAYS = {HASHES_FILE: "<u8", COUNTS_FILE: "<u4", PHRASES_FILE: "<u8"}
 
@@ -61,9 +66,25 @@ class SegmentWriter:
         self._open.__exit__(kind, error, trace)
 
     def add_value_hashes(
-        self, runs: Iterable[tuple[Hashes, Counts]]
-    ) -> tuple[int, int, int | None]:
-        """Write a column's value hashes and counts; returns how many, and where both begin."""
+        self,
+        runs: Iterable[tuple[Hashes, Counts]],
+        exact: Callable[[int], bool] = lambda _: True,
+    ) -> tuple[int, int, int, int | None]:
+        """Write a column's value hashes and counts, given in ascending order.
+
+        Returns how many there are, how many of them are kept, and where both begin. `exact` says
+        of so many distinct values whether all are kept; otherwise a sketch is, of the same values
+        in whatever order the rows came.
+        """
+        mark, first = self.mark(), _Smallest()
+        stored = self._add_runs(first.passing(runs))
+        distinct = stored[0]
+        if distinct <= SKETCH or exact(distinct):
+            return distinct, *stored
+        self.rewind(mark)
+        return distinct, *self._add_runs(first.runs)
+
+    def _add_runs(self, runs: Iterable[tuple[Hashes, Counts]]) -> tuple[int, int, int | None]:
         hashes_at, counts_at = self._hashes.length, self._counts.length
         ones = 0  # as long as every count is one, they are not worth writing
         for hashes, counts in runs:
@@ -99,16 +120,13 @@ class SegmentWriter:
         """Write records beside the arrays, and return the segment's name."""
         tables = write_parquet(self._folder / TABLES_FILE, records.tables)
         columns = write_parquet(self._folder / COLUMNS_FILE, records.columns)
-        about = {
-            "name": _name(profile, tables, columns),
-            "profile": profile,
-            "files": {
-                **{name: file.describe() for name, file in zip(_ARRAYS, self._files, strict=True)},
-                CHECKSUMS_FILE: self._write_checksums(),
-            },
+        files = {
+            **{name: file.describe() for name, file in zip(_ARRAYS, self._files, strict=True)},
+            CHECKSUMS_FILE: self._write_checksums(),
         }
-        (self._folder / _ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-        return str(about["name"])
+        name = _name(profile, tables, columns)
+        (self._folder / _ABOUT).write_bytes(_about(name, profile, files))
+        return name
 
     def _write_checksums(self) -> Json:
         checksums = np.concatenate([file.checksums() for file in self._files])
@@ -119,6 +137,22 @@ class SegmentWriter:
     def finish_tables(self, tables: list[TableRecord], profile: Json) -> str:
         """Write the records of tables beside their arrays, and return the segment's name."""
         return self.finish(to_records(tables), profile)
+
+
+class _Smallest:
+    """The first values of ascending runs that go by: as many as a sketch has."""
+
+    def __init__(self) -> None:
+        self.runs: list[tuple[Hashes, Counts]] = []
+        self._room = SKETCH
+
+    def passing(self, runs: Iterable[tuple[Hashes, Counts]]) -> Iterator[tuple[Hashes, Counts]]:
+        """The runs as they come."""
+        for hashes, counts in runs:
+            if self._room:
+                self.runs.append((hashes[: self._room], counts[: self._room]))
+                self._room -= len(self.runs[-1][0])
+            yield hashes, counts
 
 
 def write_parquet(path: Path, table: pa.Table) -> bytes:
@@ -150,15 +184,21 @@ class Segment:
     def about(self) -> Json:
         """What the segment says of itself."""
         try:
-            about: Json = json.loads((self._folder / _ABOUT).read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise DamagedError(f"{self._folder / _ABOUT} is damaged: {error}") from None
-        return about
+            about = json.loads((self._folder / _ABOUT).read_text(encoding="utf-8"))
+            return dict(about)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise DamagedError(_damage(self._folder / _ABOUT, str(error))) from None
 
     @property
     def files(self) -> Json:
         """Sizes and checksums of the array files."""
         return dict(self._files)
+
+    @property
+    def lengths(self) -> tuple[int, int, int]:
+        """How many hashes, counts and phrases there are."""
+        hashes, counts, phrases = map(len, self._arrays.values())
+        return hashes, counts, phrases
 
     def records(self) -> Records:
         """The records of the tables that the segment was written for."""
@@ -169,9 +209,20 @@ class Segment:
 
     def verify(self) -> None:
         """Raise an error unless every file is as it was written."""
+        about = (self._folder / _ABOUT).read_bytes()
+        profile = self.about.get("profile")
+        if about != _about(self._folder.name, profile, self._files):
+            raise DamagedError(_damage(self._folder / _ABOUT, "it is not as it was written"))
         content = [(self._folder / name).read_bytes() for name in (TABLES_FILE, COLUMNS_FILE)]
-        if self._folder.name != _name(self.about["profile"], *content):
-            raise DamagedError(_damage(self._folder, "its rows are not those it was written with"))
+        if self._folder.name != _name(profile, *content):
+            rows = self._folder / f"{TABLES_FILE} or {COLUMNS_FILE}"
+            raise DamagedError(_damage(rows, "it is not as it was written"))
+        if not self.records().lie_in({self._folder.name: self.lengths}):
+            raise DamagedError(_damage(self._folder / COLUMNS_FILE, LEADS_OUT))
+        for name, array in {**self._arrays, CHECKSUMS_FILE: self._checksums}.items():
+            with (self._folder / name).open("rb") as stream:
+                if stream.read(HEADER) != npy_header(array.dtype, len(array)):
+                    raise DamagedError(_damage(self._folder / name, "its header is another"))
         for name, array in self._arrays.items():
             self._part(name, 0, len(array))
 
@@ -192,7 +243,7 @@ class Segment:
 
     def placed(self, record: Json) -> tuple[Hashes, Counts]:
         """The hashes and counts of a column, or of a view of it, by its record."""
-        length = record["distinct"]
+        length = record["kept"]
         hashes = self.hashes(record["hashes_at"], length)
         return hashes, self.placed_counts(record["counts_at"], length)
 
@@ -205,6 +256,12 @@ class Segment:
         array: Hashes = self._part(PHRASES_FILE, at, length).view(np.uint64)
         return array
 
+    def searched(self, at: int, length: int, *, phrases: bool) -> Hashes:
+        """Phrases or value hashes to look a few up among: they are read in small part, so they are
+        not compared with their checksums."""
+        array = self._arrays[PHRASES_FILE if phrases else HASHES_FILE][at : at + length]
+        return array.view(np.uint64)
+
     def _map(self, name: str, dtype: str) -> npt.NDArray[np.generic]:
         path, expected = self._folder / name, self._files[name]["bytes"]
         with path.open("rb") as stream:
@@ -216,8 +273,8 @@ class Segment:
 
     def _part(self, name: str, at: int, length: int) -> npt.NDArray[np.generic]:
         """A part of an array, whose blocks are compared with their checksums, each once."""
-        array = self._arrays[name]
-        size, end = array.itemsize, min(at + length, len(array))
+        array, end = self._arrays[name], at + length
+        size = array.itemsize
         if not self._blocks[name].intact(at * size, end * size):
             raise DamagedError(_damage(self._folder / name, "its checksum does not match"))
         return array[at:end]
@@ -237,7 +294,7 @@ class Segment:
         }
 
 
-def _name(profile: Json, tables: bytes, columns: bytes) -> str:
+def _name(profile: object, tables: bytes, columns: bytes) -> str:
     """A segment is named by its contents: the records hold the digests of the values."""
     digest = hashlib.sha256(json.dumps(profile, sort_keys=True).encode())
     digest.update(tables)
@@ -245,5 +302,11 @@ def _name(profile: Json, tables: bytes, columns: bytes) -> str:
     return digest.hexdigest()[:20]
 
 
+def _about(name: str, profile: object, files: Json) -> bytes:
+    """What a segment says of itself."""
+    about = {"name": name, "profile": profile, "files": files}
+    return (json.dumps(about, indent=1) + "\n").encode()
+
+
 def _damage(path: Path, what: str) -> str:
-    return f"{path} is damaged: {what}; remove the catalog and index again"
+    return f"{path} is damaged: {what}; {remedy(path.parents[2])}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from dovetail.atomic import UNFINISHED, make_folder, replace_file, sync_folder
 from dovetail.catalog.files import (
     GENERATIONS,
     LOCK,
@@ -24,10 +25,19 @@ from dovetail.catalog.files import (
     remove_ours,
     require_plain,
     staging_folder,
-    sync_folder,
     sync_tree,
 )
-from dovetail.catalog.generation import FILE, RECORDS, Manifest, Part, PartEntry
+from dovetail.catalog.generation import (
+    COPY,
+    FILE,
+    RECORDS,
+    TWICE,
+    UNUSED,
+    Manifest,
+    Part,
+    PartEntry,
+    write_twice,
+)
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import COLUMNS, Records
 from dovetail.catalog.segment import HASHES_FILE, Segment, SegmentWriter
@@ -42,15 +52,19 @@ _AT_ONCE = 1 << 15
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[CatalogWriter]:
-    """Hold the catalog's lock while it is being updated."""
+def writing(path: Path, damaged: Collection[str] | None = None) -> Iterator[CatalogWriter]:
+    """Hold the lock of a catalog while it is updated; nothing is left of one that stays empty.
+
+    With names of segments and parts that are `damaged`, the writer goes by what is left of it.
+    """
+    made = not path.exists()
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        make_folder(path)
         require_plain(path)
         _refuse_foreign(path)
         lock = open_plain(path / LOCK, os.O_RDWR)
         for name in (SEGMENTS, GENERATIONS, STAGING):
-            (path / name).mkdir(exist_ok=True)
+            make_folder(path / name)
     except OSError as error:
         raise CatalogError(
             f"cannot write a catalog at {path}: {error.strerror}; choose another folder"
@@ -58,6 +72,8 @@ def writing(path: Path) -> Iterator[CatalogWriter]:
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not os.path.samestat(os.fstat(lock), (path / LOCK).stat()):
+                raise BlockingIOError  # who held it has just taken it away
         except OSError:
             holder = os.read(lock, 200).decode(errors="replace").strip() or "another process"
             raise LockedError(
@@ -65,9 +81,14 @@ def writing(path: Path) -> Iterator[CatalogWriter]:
             ) from None
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
-        writer = CatalogWriter(path)
-        writer.sweep()
-        yield writer
+        try:
+            writer = CatalogWriter(path, damaged)
+            writer.sweep()
+            yield writer
+        finally:
+            if not (path / FILE).exists():
+                _remove_empty(path, made=made)
+            os.ftruncate(lock, 0)
     finally:
         os.close(lock)
 
@@ -75,11 +96,14 @@ def writing(path: Path) -> Iterator[CatalogWriter]:
 class CatalogWriter:
     """What may be done to a catalog while its lock is held."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, damaged: Collection[str] | None = None) -> None:
         self.folder = folder
         self.current: CatalogReader | None
         try:
-            self.current = CatalogReader.open(folder)
+            if damaged is None:
+                self.current = CatalogReader.open(folder)
+            else:
+                self.current = CatalogReader.without(folder, damaged)
         except NotFoundError:
             self.current = None
 
@@ -122,14 +146,26 @@ class CatalogWriter:
         """Replace the manifest: the commit. What the new one does not name is removed."""
         catalog.manifest.write(self.folder)
         self.current = catalog
-        with suppress(OSError):  # the next commit tries again
+        with suppress(OSError):  # the next writer tries again
+            self._copy_manifest()
             self.remove_unused(segments=True)
 
     def sweep(self) -> None:
         """Remove unfinished work of runs that were killed; the lock says none is running."""
         for folder in (self.folder / STAGING).iterdir():
             remove_ours(folder)
+        for left in (path for path in self.folder.iterdir() if UNFINISHED.fullmatch(path.name)):
+            left.unlink(missing_ok=True)
+        if self.current is not None:
+            self._copy_manifest()
         self.remove_unused(segments=False)
+
+    def _copy_manifest(self) -> None:
+        """Have the manifest in force stand there twice: before anything goes that an older copy
+        names."""
+        raw, copy = (self.folder / FILE).read_bytes(), self.folder / COPY
+        if not copy.exists() or copy.read_bytes() != raw:
+            replace_file(copy, raw)
 
     def remove_unused(self, *, segments: bool) -> None:
         """Remove the parts, and `segments`, that the generation in force does not name."""
@@ -203,7 +239,11 @@ class Draft:
         self._entries = dict(before.manifest.parts) if before is not None else {}
         self._generation = before.manifest.generation + 1 if before is not None else 1
         self._parts: dict[str, Part] = {}
-        if before is not None and before.records.equals(content.records):
+        if (
+            before is not None
+            and RECORDS in before.parts
+            and before.records.equals(content.records)
+        ):
             self._parts[RECORDS] = before.parts[RECORDS]
         else:
             self.write(RECORDS, "", content.records.write)
@@ -218,23 +258,21 @@ class Draft:
         self._parts[name] = part
         return part
 
-    def last(self, name: str) -> Part | None:
-        """The part of the last generation, whatever it was made from."""
-        return self._before.get(name)
-
     def write(self, name: str, key: str, write: Callable[[Path], object]) -> Part:
         """Add a part, whose files a function writes into a folder. Without a `key` the part is
         made again by the next update."""
         writer = self._writer
         with writer.staging() as folder:
             write(folder)
+            if name.removesuffix(UNUSED) in TWICE:
+                write_twice(folder)
             return self.adopt(name, key, folder)
 
     def adopt(self, name: str, key: str, written: Path) -> Part:
         """Add a part whose files are written already, in a folder of the catalog's staging."""
         entry = PartEntry.of(self._generation, key, written)
         target = entry.folder(self._writer.folder, name)
-        target.parent.mkdir(exist_ok=True)
+        make_folder(target.parent)
         sync_tree(written)
         written.rename(target)
         sync_folder(target.parent)
@@ -249,7 +287,7 @@ class Draft:
     def published(self) -> CatalogReader:
         """The draft, so that another process can open it by the reader's `manifest_file`."""
         file = f"{GENERATIONS}/{self._generation:08d}/{FILE}"
-        (self._writer.folder / file).parent.mkdir(exist_ok=True)
+        make_folder((self._writer.folder / file).parent)
         self.catalog.manifest.write(self._writer.folder, file)
         self.catalog.manifest_file = file
         return self.catalog
@@ -295,9 +333,19 @@ def _ours(folder: Path) -> list[Path]:
 def _refuse_foreign(path: Path) -> None:
     """Keep out of folders that are somebody else's: what a catalog does not need, it removes."""
     present = {entry.name for entry in path.iterdir() if not entry.name.startswith(".")}
-    made_here = {LOCK, SEGMENTS, GENERATIONS, STAGING, MEMORY, f"{FILE}.new"}
+    made_here = {COPY, LOCK, SEGMENTS, GENERATIONS, STAGING, MEMORY}
     if FILE not in present and not present <= made_here:
         raise CatalogError(f"{path} holds other files and no catalog; choose a new folder for it")
+
+
+def _remove_empty(path: Path, *, made: bool) -> None:
+    """Remove what `writing` made for a catalog that holds nothing: it may be anybody's folder."""
+    with suppress(OSError):  # finished segments stay, for the next run to go on from
+        for name in (SEGMENTS, GENERATIONS, STAGING):
+            (path / name).rmdir()
+        (path / LOCK).unlink()
+        if made:
+            path.rmdir()
 
 
 def _is_intact(folder: Path) -> bool:
@@ -311,9 +359,9 @@ def _is_intact(folder: Path) -> bool:
 def _live_bytes(
     records: Records, names: np.ndarray[tuple[int], np.dtype[np.object_]]
 ) -> dict[str, int]:
-    kept = records.columns["distinct"].to_numpy() + records.columns["phrases"].to_numpy()
+    kept = records.columns["kept"].to_numpy() + records.columns["phrases"].to_numpy()
     forms = records.columns["views"].combine_chunks()
-    size = np.append(0, np.cumsum(forms.values.field("distinct").to_numpy(zero_copy_only=False)))
+    size = np.append(0, np.cumsum(forms.values.field("kept").to_numpy(zero_copy_only=False)))
     kept = kept + np.diff(size[forms.offsets.to_numpy()])
     before = np.concatenate([[0], np.cumsum(kept)])
     per_table = 8 * (before[records.bounds[1:]] - before[records.bounds[:-1]])
@@ -349,10 +397,10 @@ def _copied(
     for name, column in zip(names, rows, strict=True):
         old = segments[name]
         values = old.placed(column)
-        _, column["hashes_at"], column["counts_at"] = writer.add_value_hashes([values])
+        *_, column["hashes_at"], column["counts_at"] = writer.add_value_hashes([values])
         for form in column["views"]:
             values = old.placed(form)
-            _, form["hashes_at"], form["counts_at"] = writer.add_value_hashes([values])
+            *_, form["hashes_at"], form["counts_at"] = writer.add_value_hashes([values])
         phrases = old.phrases(column["phrases_at"], column["phrases"])
         column["phrases_at"], _ = writer.add_phrases([phrases])
     return pa.Table.from_pylist(rows, COLUMNS)

@@ -42,6 +42,9 @@ _COMMANDS = {
     "joins": "show",
     "domains": "show",
     "sql": "sql",
+    "doctor": "doctor",
+    "check": "catalog",
+    "repair": "catalog",
     "mcp": "serve",
     "serve": "serve",
     "demo": "demo",
@@ -53,9 +56,8 @@ _COMMANDS = {
 
 def _typer(**options: Any) -> typer.Typer:
     """A command or a group of them, as all of ours are."""
-    return typer.Typer(
-        add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, **options
-    )
+    usual = {"add_completion": False, "pretty_exceptions_enable": False, "rich_markup_mode": None}
+    return typer.Typer(**{**usual, **options})
 
 
 class _Loaded(UserDict[str, Any]):
@@ -95,7 +97,8 @@ class _Commands(TyperGroup):
 app = _typer(
     name="dovetail",
     cls=_Commands,
-    no_args_is_help=True,
+    add_completion=True,
+    invoke_without_command=True,
     help="Point it at a pile of tables and learn which of them fit together.",
 )
 
@@ -110,6 +113,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option(
@@ -118,6 +122,10 @@ def _options(
     ] = False,
 ) -> None:
     del version
+    if context.invoked_subcommand is None:
+        from dovetail.cli.demo import print_next
+
+        print_next()
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +14,7 @@ from dovetail.cli.output import (
     JsonOption,
     LimitRowsOption,
     LLMOption,
+    NoCacheOption,
     OutputOption,
     ParquetOption,
     SourceOption,
@@ -26,6 +26,7 @@ from dovetail.cli.output import (
     print_line,
     print_lines,
     rich_table,
+    sureness,
     write,
 )
 from dovetail.cli.sql import Form, give
@@ -33,6 +34,7 @@ from dovetail.errors import UsageError
 from dovetail.text import count
 
 if TYPE_CHECKING:
+    from dovetail.api.catalog import AskOptions
     from dovetail.domain import TableSet
 
 LookForOption = Annotated[
@@ -40,7 +42,7 @@ LookForOption = Annotated[
     typer.Option(
         "--look-for",
         metavar="PHRASE",
-        help="Describes a table that the question needs; repeatable, six are searched for.",
+        help="Describes a table that the question needs; repeatable, eight are searched for.",
     ),
 ]
 QuestionArgument = Annotated[str, typer.Argument(metavar="QUESTION", help="In your own words.")]
@@ -61,6 +63,7 @@ def ask(
         ),
     ] = None,
     llm: LLMOption = None,
+    no_cache: NoCacheOption = False,
     breadth: Annotated[
         float | None,
         typer.Option(
@@ -72,16 +75,25 @@ def ask(
     ] = None,
     source: SourceOption = None,
     look_for: LookForOption = None,
-    sql: Annotated[bool, typer.Option("--sql", help="Have a language model write SQL.")] = False,
+    sql: Annotated[
+        bool,
+        typer.Option(
+            "--sql", help="Print SQL: a language model's, or the skeleton if none is set."
+        ),
+    ] = False,
+    dialect: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="--sql as the one source takes it: postgres, mysql, sqlite, … [duckdb].",
+        ),
+    ] = None,
     run: Annotated[bool, typer.Option("--run", help="Run that SQL; it can only read.")] = False,
     limit_rows: LimitRowsOption = None,
     timeout: TimeoutOption = None,
     csv: CsvOption = False,
     parquet: ParquetOption = None,
     output: OutputOption = None,
-    trace: Annotated[
-        bool, typer.Option("--trace", help="Show stage by stage how the set came about.")
-    ] = False,
     explain: Annotated[
         bool,
         typer.Option(
@@ -90,30 +102,44 @@ def ask(
             "was shown and said.",
         ),
     ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Print the request that a model would be sent; send nothing."
+        ),
+    ] = False,
     ddl: Annotated[bool, typer.Option("--ddl", help="Print a slice of schema instead.")] = False,
     catalog: CatalogOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find the tables that a question needs, and how they join."""
     form = Form(csv, as_json, parquet, output)
-    if (csv or parquet) and not run:
-        raise UsageError("--csv and --parquet are for rows: add --run")
-    if csv and form.fills_output and (trace or ddl):
-        raise UsageError("--csv prints rows alone: leave out --trace and --ddl, or add --output")
-    opened = open_catalog(catalog, llm=llm, query_seconds=timeout, query_rows=limit_rows)
+    _check(form, run=run, sql=sql, dialect=dialect, ddl=ddl)
+    opened = open_catalog(
+        catalog,
+        llm=llm,
+        llm_cache=False if no_cache else None,
+        query_seconds=timeout,
+        query_rows=limit_rows,
+    )
     for line in opened.notes.warnings:
         note(line)
-    result = opened.ask(
-        question,
-        k=k,
-        selector=selector,
-        breadth=breadth,
-        sources=source,
-        looking_for=look_for or (),
-        explain=explain,
-    )
+    options: AskOptions = {
+        "k": k,
+        "selector": selector,
+        "breadth": breadth,
+        "sources": source,
+        "looking_for": look_for or (),
+    }
+    if dry_run:
+        requests = opened.preview(question, sql=sql or run, **options)
+        print_json({"question": question, "requests": requests}, output)
+        return
+    result = opened.ask(question, explain=explain, **options)
     answer = opened.answer(result) if run and result.tables else None
-    written = answer.sql if answer else opened.write_sql(result) if sql and result.tables else ""
+    written = answer.sql if answer else ""
+    if sql and result.tables and not answer:
+        written = opened.write_sql(result, dialect=dialect)
     if as_json:
         more: dict[str, Any] = {"ddl": result.ddl()} if ddl else {}
         more |= {"sql": written} if written else {}
@@ -124,13 +150,23 @@ def ask(
     if answer and form.fills_output:
         note(f"ran {' '.join(written.split())}")
     else:
-        _print_result(result, written, trace=trace, as_ddl=ddl, explain=explain)
+        _print_result(result, written, as_ddl=ddl, explain=explain)
     if answer:
         give(answer, form)
     if result.tables or ddl:  # else it is what was printed
         for warning in result.warnings:
             note(warning)
     _exit_if_nothing_fits(result)
+
+
+def _check(form: Form, *, run: bool, sql: bool, dialect: str | None, ddl: bool) -> None:
+    """Refuse options that say nothing together."""
+    if (form.csv or form.parquet) and not run:
+        raise UsageError("--csv and --parquet are for rows: add --run")
+    if form.csv and form.fills_output and ddl:
+        raise UsageError("--csv prints rows alone: leave out --ddl, or add --output")
+    if dialect and (run or not sql):
+        raise UsageError("--dialect is for SQL that a source runs itself: add --sql, without --run")
 
 
 def search(
@@ -167,7 +203,7 @@ def search(
         return
     listing = rich_table("table", "relevance", "why")
     for one in candidates:
-        listing.add_row(str(one.id), f"{one.relevance:.2f}", "; ".join(one.reasons))
+        listing.add_row(str(one.id), sureness(one.relevance), "; ".join(one.reasons))
     console().print(listing)
 
 
@@ -177,19 +213,15 @@ def _exit_if_nothing_fits(result: TableSet) -> None:
         raise typer.Exit(1)
 
 
-def _print_result(
-    result: TableSet, written: str, *, trace: bool, as_ddl: bool, explain: bool
-) -> None:
+def _print_result(result: TableSet, written: str, *, as_ddl: bool, explain: bool) -> None:
     if as_ddl:
         write(result.ddl())
     else:
-        if trace:
-            for entry in result.trace:
-                _print_stage(entry)
         print_set(result)
     if explain:
         print_explanation(result)
     if written:
+        print_lines(f"Read as: {result.reading}")
         print_lines(written)
 
 
@@ -201,12 +233,16 @@ def print_explanation(result: TableSet) -> None:
     explanation: Any = result.explanation
     if explanation is None:
         if not asked:
-            note("only sets that graph or a model chose are explained; try --trace")
+            note("only sets that graph or a model chose are explained; --json has the trace")
         return
     for one in explanation["tables"]:
         print_lines(f"{one['table']}{_probability(one)}: {_because(one['because'])}")
+    if suffices := explanation.get("suffices"):
+        print_lines(f"why it suffices: {suffices}")
     if out := explanation["next"]:
         print_lines(f"not taken: {out['table']}{_probability(out)}: {out['because']}")
+    for reading in explanation.get("readings", ()):
+        print_lines(f"another reading{_probability(reading)}: {reading['if']}")
 
 
 def _print_conversation(trace: Sequence[Mapping[str, Any]], asked: Sequence[Any]) -> None:
@@ -258,7 +294,7 @@ def print_set(result: TableSet) -> None:
     screen = console()
     tables = rich_table("table", "score", "stage", "why")
     for chosen in result.tables:
-        tables.add_row(str(chosen.id), f"{chosen.relevance:.2f}", chosen.stage, chosen.why)
+        tables.add_row(str(chosen.id), sureness(chosen.relevance), chosen.stage, chosen.why)
     if result.tables:
         screen.print(tables)
     else:
@@ -267,51 +303,13 @@ def print_set(result: TableSet) -> None:
     if result.joins:
         joins = rich_table("join", "score", "kind")
         for edge in result.joins:
-            joins.add_row(edge.pairs, f"{edge.score:.2f}", edge.cardinality)
+            joins.add_row(edge.pairs, sureness(edge.score), edge.cardinality)
         screen.print(joins)
     if result.alternatives:
         others = rich_table("or did you mean", "probability", "why")
         for other in result.alternatives:
             tables_of = ", ".join(map(str, other.tables))
-            others.add_row(tables_of, f"{other.probability:.2f}", other.reason)
+            others.add_row(tables_of, sureness(other.probability), other.reason)
         screen.print(others)
     if result.confidence is not None and result.tables:
-        screen.print(f"confidence {result.confidence:.2f}")
-
-
-def _print_stage(entry: Mapping[str, object]) -> None:
-    """A stage's facts: what is short on one line, each list of things as a table of its own."""
-    screen = console()
-    facts = {
-        name: value for name, value in entry.items() if name != "stage" and value not in (0, {})
-    }
-    short = [f"{name} {value}" for name, value in facts.items() if not _is_nested(value)]
-    head = f"{entry['stage']}: {', '.join(short)}" if short else str(entry["stage"])
-    print_line(head)
-    for name, value in facts.items():
-        if not _is_nested(value):
-            continue
-        if value and isinstance(value, list) and all(isinstance(item, Mapping) for item in value):
-            screen.print(_things(value))
-        else:
-            print_line(f"  {name}: {json.dumps(value, ensure_ascii=False) if value else 'none'}")
-
-
-def _is_nested(value: object) -> bool:
-    return isinstance(value, Mapping | list | tuple)
-
-
-def _things(things: Sequence[Mapping[str, Any]]) -> object:
-    names = list(dict.fromkeys(name for thing in things for name in thing))
-    listing = rich_table(*names)
-    for thing in things:
-        listing.add_row(*(_cell(thing.get(name, "")) for name in names))
-    return listing
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {part}" for name, part in value.items() if part)
-    if isinstance(value, list):
-        return ", ".join(map(_cell, value))
-    return str(value)
+        screen.print("confidence", sureness(result.confidence, said=True))

@@ -1,4 +1,4 @@
-"""The commands that make and show a catalog: index, tables, demo."""
+"""The commands that make, show and mend a catalog: index, tables, check, repair."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from dovetail.cli.output import (
     settings_for,
 )
 from dovetail.errors import UsageError
+from dovetail.text import count
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -71,6 +72,26 @@ def index(
             min=1, metavar="BYTES", help="Warehouse tables beyond that are sampled [10 GiB]."
         ),
     ] = None,
+    csv: Annotated[
+        str | None,
+        typer.Option(
+            metavar="encoding=NAME,header=N",
+            help="How the CSV files of these sources are written, where that is not seen: their "
+            "encoding (shift_jis, gbk, cp1251 …), and the line that names the columns (0: none).",
+        ),
+    ] = None,
+    no_values: Annotated[
+        bool,
+        typer.Option(
+            "--no-values",
+            help="Leave every value in its source: keyed hashes, no samples, no examples. Later "
+            "updates do the same.",
+        ),
+    ] = False,
+    mask_column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Show no value of columns of this name (repeatable)."),
+    ] = None,
     forget: Annotated[
         list[str] | None,
         typer.Option(metavar="LABEL", help="Drop a source by its label (repeatable)."),
@@ -114,6 +135,9 @@ def index(
         views=views,
         sample=sample,
         max_scan_bytes=max_scan_bytes,
+        csv=csv,
+        no_values=no_values or None,
+        mask_columns=_if_any(mask_column),
         dbt=dbt,
         engine=engine,
         ray_address=ray_address,
@@ -193,6 +217,43 @@ def tables(
         screen.print(f"{len(shown):,} of {len(opened):,} tables")
 
 
+def check(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
+    """Read every file of a catalog, and name those that are damaged."""
+    from dovetail.api.building import check
+
+    settings = settings_for(catalog)
+    damages = check(settings.catalog, settings)
+    if as_json:
+        print_json({"catalog": settings.catalog, "damaged": [each.to_dict() for each in damages]})
+    else:
+        for damage in damages:
+            print_line(str(damage))
+        told = (
+            f"mend it: dovetail repair -C {settings.catalog}" if damages else "nothing is damaged"
+        )
+        print_line(f"{settings.catalog}: {told}")
+    if damages:
+        raise typer.Exit(1)
+
+
+def repair(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
+    """Make what is damaged of a catalog again, and nothing else."""
+    from dovetail.api.building import repair
+
+    settings = settings_for(catalog)
+    result = repair(settings.catalog, settings)
+    if as_json:
+        print_json({"catalog": settings.catalog, **result.to_dict()})
+    else:
+        for damage in result.damaged:
+            left = damage in result.left
+            print_line(f"{'Not mended' if left else 'Mended'}: {damage}")
+        if not result.damaged:
+            print_line(f"{settings.catalog}: nothing is damaged")
+    if result.left:
+        raise typer.Exit(1)
+
+
 def _listing(shown: Sequence[Table], notes: Sequence[str], *, with_source: bool) -> RichTable:
     """Tables with a line each; in a narrow terminal the keys are cut first, and then the source."""
     more = [*(["source"] if with_source else []), *(["family"] if any(notes) else [])]
@@ -244,7 +305,11 @@ def _print_summary(summary: UpdateSummary[Catalog]) -> None:
         screen.print(
             f"{len(summary.retained)} of these are still in the catalog as they were before."
         )
-    for line in filter(None, (*summary.notices, summary.note)):
+    if sketched := summary.catalog.reader.sketched_columns:
+        screen.print(f"Kept by sketches, large and no candidate keys: {sketched:,} columns.")
+    masked = [f"{count(number, 'column')} of {kind}" for kind, number in summary.masked.items()]
+    told = f"masked where values are shown: {', '.join(masked)}" if masked else ""
+    for line in filter(None, (*summary.notices, told, summary.note)):
         print_line(f"Note: {line}")
 
 

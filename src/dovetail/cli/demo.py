@@ -1,4 +1,4 @@
-"""The command that shows what dovetail does, on a bundled sample."""
+"""First contact: the command that shows what dovetail does, and what stands there without one."""
 
 from __future__ import annotations
 
@@ -51,8 +51,33 @@ def demo(
         f"              {program} show order_items -C {folder}\n"
         f"              {program} joins -C {folder}\n"
         f"On a page:    {program} serve -C {folder}, then http://127.0.0.1:8000/ "
-        "(needs the extra: pip install 'dovetail[server]')\n"
+        "(needs the extra: pip install 'dovetail-tables[server]')\n"
         f"Your tables:  {program} index FILES FOLDERS URLS -C catalog",
+    )
+
+
+def print_next() -> None:
+    """Say what to do next: make a catalog, or ask the one that is there."""
+    from dovetail.cli.output import open_catalog
+    from dovetail.errors import NotFoundError
+
+    program = _program()
+    try:
+        catalog = open_catalog(None)
+    except NotFoundError:
+        console().print(
+            "There is no catalog here yet.\n"
+            f"  {program} index FILES FOLDERS URLS    reads your tables, and makes one\n"
+            f"  {program} demo                        shows what it does, on a sample\n"
+            f"  {program} --help                      lists all commands"
+        )
+        return
+    console().print(
+        f"{len(catalog):,} tables in {catalog.folder}\n"
+        f"  {program} ask 'a question'    which tables answer it, how they join, and SQL\n"
+        f"  {program} tables              what there is; show TABLE, joins TABLE\n"
+        f"  {program} index               brings it up to date\n"
+        f"  {program} --help              lists all commands"
     )
 
 

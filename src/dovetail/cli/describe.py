@@ -11,6 +11,7 @@ from dovetail.cli.output import (
     CatalogOption,
     JsonOption,
     LLMOption,
+    NoCacheOption,
     QuietOption,
     note,
     open_catalog,
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
 def describe(
     catalog: CatalogOption = None,
     llm: LLMOption = None,
+    no_cache: NoCacheOption = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what it would take, and ask nothing.")
+        bool,
+        typer.Option("--dry-run", help="Print what it would take and each request; send nothing."),
     ] = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -40,15 +43,18 @@ def describe(
     Only tables that it has not described yet are asked about; comments that people wrote win. It
     can be stopped: what is finished is kept, and the next run goes on.
     """
-    opened = open_catalog(catalog, llm=llm)
+    opened = open_catalog(catalog, llm=llm, llm_cache=False if no_cache else None)
     if not dry_run and not opened.settings.llm:
         raise MissingModelError("describing tables")
     if dry_run:
         plan = opened.describe_plan()
+        requests = opened.preview() if opened.settings.llm else []
         if as_json:
-            print_json({"catalog": str(opened.folder), "plan": asdict(plan)})
-        else:
-            print_line(_plan_line(plan))
+            print_json({"catalog": str(opened.folder), "plan": asdict(plan), "requests": requests})
+            return
+        print_line(_plan_line(plan))
+        if requests:
+            print_json({"requests": requests})
         return
     summary = describe_tables(opened, show=not (quiet or as_json))
     if as_json:

@@ -66,13 +66,32 @@ def define(
     term: Annotated[str, typer.Argument(metavar="TERM", help="As questions say it: DSO.")],
     meaning: Annotated[str, typer.Argument(metavar="MEANING", help="In other words.")] = "",
     table: Annotated[
-        list[str] | None, typer.Option(metavar="TABLE", help="A table it is about (repeatable).")
+        list[str] | None,
+        typer.Option(metavar="TABLE", help="A table, or table.column, it is about (repeatable)."),
     ] = None,
     catalog: CatalogOption = None,
 ) -> None:
-    """Say what a term means: other words for it, tables that it is about, or both."""
+    """Say what a term means: other words for it, tables or columns that it is about, or both."""
     about = f": {', '.join(table)}" if table else ""
     _write(open_catalog(catalog), "terms", term, f"{meaning}{about}")
+
+
+@note.command()
+def domain(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="What the identifiers are called; or table.column."),
+    ],
+    master: Annotated[
+        str,
+        typer.Argument(
+            metavar="COLUMN", help="The table.column they are made in; none for a column of none."
+        ),
+    ],
+    catalog: CatalogOption = None,
+) -> None:
+    """Name a key domain and its master, or take a column out: TABLE.COLUMN none."""
+    _write(open_catalog(catalog), "domains", name, master)
 
 
 @note.command()
@@ -182,8 +201,10 @@ def feedback(
 def _write(opened: Catalog, section: str, key: str, value: str) -> None:
     from dovetail.notes.notes import note as write_note
 
-    file = write_note(opened.reader, section, key, value)
+    file, doubts = write_note(opened.reader, section, key, value)
     print_line(f"Noted in {file}: [{section}] {key} = {value}")
+    for doubt in doubts:
+        warn(doubt)
 
 
 def learn(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dovetail.domain.tables import with_source_names
 from dovetail.errors import UsageError
+from dovetail.text import confidence_word
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -22,6 +25,12 @@ if TYPE_CHECKING:
     from dovetail.settings import Settings
 
 _PIPE = 4_000
+# A source's label of more characters is told by its short name in listings.
+_LONG = 20
+# The short names of the sources of the catalogs that were opened, by label.
+_names: dict[str, str] = {}
+# A text in pieces that stay on one line: words, of names the parts.
+_PIECES = re.compile(r".+?(?:::|[_/]|\.(?=[^\d\s])|[^\S\n]+|$)\n?|\n", re.MULTILINE)
 _NUMBERS = (
     "rows", "columns", "nulls", "distinct", "tables", "unique columns", "count", "match rate",
 )  # fmt: skip
@@ -67,6 +76,10 @@ LLMOption = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="A language model: openai:NAME or local:FILE.gguf."),
 ]
+NoCacheOption = Annotated[
+    bool,
+    typer.Option("--no-cache", help="Ask the language model again, whatever it once replied."),
+]
 EmbedderOption = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="minilm, st:NAME, openai:NAME or none [minilm]."),
@@ -85,7 +98,29 @@ def open_catalog(catalog: Path | None, **given: Any) -> Catalog:
     from dovetail.api.catalog import Catalog
 
     settings = settings_for(catalog, **given)
-    return Catalog.open(settings.catalog, settings)
+    opened = Catalog.open(settings.catalog, settings)
+    _names.update(opened.reader.source_names)
+    return opened
+
+
+def shortened(text: str) -> str:
+    """A text in which tables stand behind short names of their sources, where those are long."""
+    for label, name in _names.items():
+        if len(label) > _LONG:
+            if text == label:
+                return cut_middle(name)
+            text = text.replace(f"{label}::", f"{name}::")
+    return text
+
+
+def cut_middle(text: str) -> str:
+    """A name without its middle, where it is longer than a column of a listing takes.
+
+    >>> cut_middle("exports/of/the/whole/year/2024"), cut_middle("crm")
+    ('exports/of/t…le/year/2024', 'crm')
+    """
+    half = _LONG // 2 + 2
+    return text if len(text) <= 2 * half + 1 else f"{text[:half]}…{text[-half:]}"
 
 
 def print_json(document: dict[str, Any], to: Path | None = None) -> None:
@@ -94,7 +129,7 @@ def print_json(document: dict[str, Any], to: Path | None = None) -> None:
     Characters that steer a terminal are written as `\\u` escapes: any reader of JSON gets them
     back, and a person who looks at the document is not fooled.
     """
-    text = json.dumps(document, ensure_ascii=False, indent=1)
+    text = json.dumps(with_source_names(document, _names), ensure_ascii=False, indent=1)
     if not text.replace("\n", "").isprintable():
         text = "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
     write(text + "\n", to)
@@ -129,15 +164,33 @@ def console() -> Any:
 def rich_table(*headers: str, wrap: bool = True) -> RichTable:
     """An empty table with these headers; its cells are shown as they are, less what is not text.
 
+    In a narrow terminal cells take several lines, and names go on after their dots and underscores.
     Without `wrap` every row takes one line, and what is too long for the terminal is cut.
     """
     from rich import box
+    from rich.containers import Lines
+    from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
+    class Cell(Text):
+        def __rich_measure__(self, console: Any, options: Any) -> Measurement:
+            pieces, lines = _pieces(self.plain), self.plain.splitlines()
+            return Measurement(max(map(len, pieces), default=0), max(map(len, lines), default=0))
+
+        def wrap(self, console: Any, width: int, **options: Any) -> Lines:
+            if not wrap:
+                return super().wrap(console, width, **options)
+            lines = Lines([Text(line) for line in filled_lines(_pieces(self.plain), width)])
+            lines.justify(console, width, justify=options["justify"] or "default")
+            return lines
+
     class Listing(Table):
         def add_row(self, *cells: Any, **options: Any) -> None:
-            shown = (Text(printable(cell)) if isinstance(cell, str) else cell for cell in cells)
+            shown = (
+                Cell(printable(shortened(cell))) if isinstance(cell, str) else cell
+                for cell in cells
+            )
             super().add_row(*shown, **options)
 
     table = Listing(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -152,6 +205,64 @@ def rich_table(*headers: str, wrap: bool = True) -> RichTable:
             min_width=len(header) if right else None,
         )
     return table
+
+
+def print_rows(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[bool] = ()
+) -> None:
+    """Rows as a table; one below the other where the terminal is too narrow for all columns.
+
+    `numbers` flags the columns of numbers.
+    """
+    from rich.measure import Measurement
+
+    screen, listing = console(), rich_table(*headers)
+    for column, is_number in zip(listing.columns, numbers, strict=False):
+        column.justify = "right" if is_number else "left"
+    for row in rows:
+        listing.add_row(*row)
+    if Measurement.get(screen, screen.options.update(width=_PIPE), listing).minimum > screen.width:
+        for number, row in enumerate(rows, start=1):
+            listing = rich_table(f"row {number}", "")
+            for name, cell in zip(headers, row, strict=True):
+                listing.add_row(name, cell)
+            screen.print(listing)
+        return
+    screen.print(listing)
+
+
+def _pieces(text: str) -> list[str]:
+    return _PIECES.findall(text)
+
+
+def filled_lines(pieces: Sequence[str], width: int) -> list[str]:
+    """Pieces of a text on as few lines as a width allows; a longer piece is broken.
+
+    >>> filled_lines(_pieces("crm::stg_customers.no of 2024"), 12)
+    ['crm::stg_', 'customers.no', 'of 2024']
+    """
+    lines = [""]
+    for piece in pieces:
+        if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > width:
+            lines.append("")
+        lines[-1] += piece
+        while len(lines[-1].rstrip()) > width:
+            lines[-1:] = [lines[-1][:width], lines[-1][width:]]
+        if piece.endswith("\n"):
+            lines.append("")
+    return [line.rstrip() for line in lines]
+
+
+# The colours of the words for how sure something is, here as on the page.
+_COLOURS = {"sure": "green", "likely": "cyan", "unsure": "yellow", "guess": "red"}
+
+
+def sureness(share: float, *, said: bool = False) -> Any:
+    """How sure something is, as a number in the colour of its word; `said` puts the word behind."""
+    from rich.text import Text
+
+    word = confidence_word(share)
+    return Text(f"{share:.2f} ({word})" if said else f"{share:.2f}", style=_COLOURS[word])
 
 
 def _lines(text: str) -> str:
@@ -176,7 +287,7 @@ def note(text: str) -> None:
 
 def print_line(text: str) -> None:
     """A line of text as it is, but for what steers the terminal."""
-    console().print(printable(text), soft_wrap=True)
+    console().print(printable(shortened(text)), soft_wrap=True)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from pathlib import Path
 from typing import Annotated
@@ -44,12 +43,12 @@ def serve(
         import uvicorn
     except ImportError:
         raise MissingExtraError("the REST server", "server") from None
-    from dovetail.serve.guarded import RequestLimits, read_access
+    from dovetail.serve.guarded import RequestLimits, is_this_machine, read_access
     from dovetail.serve.live_catalog import LiveCatalog
     from dovetail.serve.rest import rest_app
 
     access = read_access(tokens, os.environ)
-    if not access.callers and not _is_this_machine(host):
+    if not access.callers and not is_this_machine(host):
         raise UsageError(
             f"{host} can be reached from other machines: say who may ask with --tokens FILE or "
             "DOVETAIL_TOKENS, or leave the address at 127.0.0.1"
@@ -100,12 +99,3 @@ def mcp(
 
     settings = settings_for(catalog)
     serve_mcp(LiveCatalog(settings.catalog, settings, tables or ()), http, notes=notes)
-
-
-def _is_this_machine(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -16,7 +16,9 @@ from dovetail.cli.output import (
     open_catalog,
     print_json,
     print_line,
+    print_rows,
     rich_table,
+    sureness,
 )
 from dovetail.domain import PERSON
 from dovetail.domain.sql import transform_words
@@ -24,6 +26,7 @@ from dovetail.errors import NotFoundError
 from dovetail.text import count, cut
 
 if TYPE_CHECKING:
+    from dovetail.answer.join_check import JoinCheck
     from dovetail.api.catalog import Catalog
     from dovetail.domain import Column, DeclaredKeys, Description, JoinEdge, Table
 
@@ -50,13 +53,16 @@ def show(
     lines = [
         f"{details.id}  {details.rows:,} rows",
         _estimated(details),
+        _sketched(details),
         details.comment,
         _described_by(opened.description(details)),
         *_wide_keys(details.keys),
+        _masked(details),
         *(f"your note: {each}" for each in shown["notes"]),
         *(in_dbt.lines if in_dbt else ()),
         *opened.reader.usage.lines(details.id),
         family.words(details.id) if family else "",
+        *shown["domains"],
     ]
     for line in filter(None, lines):
         print_line(line)
@@ -68,10 +74,8 @@ def show(
         columns.add_row(*_column_cells(column, [about[name] for name in extra]))
     screen.print(columns)
     if details.sample:
-        rows = rich_table(*(column.name for column in details.columns))
-        for cells in details.sample:
-            rows.add_row(*(cell or "" for cell in cells))
-        screen.print(rows)
+        names = [column.name for column in details.columns]
+        print_rows(names, [[cell or "" for cell in cells] for cells in details.sample])
 
 
 def families(
@@ -110,6 +114,13 @@ def joins(
     table: Annotated[
         str | None, typer.Argument(metavar="[TABLE]", help="Only the joins of this table.")
     ] = None,
+    other: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[OTHER]",
+            help="Only those with this one, each held against the rows of the two tables.",
+        ),
+    ] = None,
     path: Annotated[
         tuple[str, str] | None,
         typer.Option(
@@ -135,22 +146,51 @@ def joins(
         notes = opened.path_notes(edges, start)
     else:
         edges = opened.joins(table, least=least)
+    checks: list[JoinCheck | None] = [None] * len(edges)
+    if other is not None:
+        end = opened[other].id
+        edges = [edge for edge in edges if end in (edge.left, edge.right)]
+        if not edges:
+            raise NotFoundError(f"no join above {least} leads from {table} to {end}; try --path")
+        with opened:
+            checks = [opened.check_join(edge) for edge in edges]
+    checked = list(zip(edges, checks, strict=True))
     if as_json:
         about = {
             "catalog": str(opened.folder),
-            "joins": [_join_json(edge, opened) for edge in edges],
+            "joins": [_join_json(edge, opened, check) for edge, check in checked],
         }
         print_json(about if path is None else {**about, "notes": notes})
         return
     listing = rich_table("score", "join", "kind", "match rate", "why")
     for edge in edges:
         pairs = " and ".join(f"{edge.left}.{a} = {edge.right}.{b}" for a, b in edge.columns)
+        pairs += f" where {edge.where}" if edge.when else ""
         rate = f"{edge.match_rate:.0%}"
         why = _join_reasons(edge, opened)
-        listing.add_row(f"{edge.score:.2f}", pairs, edge.cardinality, rate, why)
+        listing.add_row(sureness(edge.score), pairs, edge.cardinality, rate, why)
     console().print(listing)
+    for edge, check in checked:
+        _print_check(edge, check)
     for each in notes:
         print_line(f"Note: {each}.")
+
+
+def _print_check(edge: JoinEdge, check: JoinCheck | None) -> None:
+    """What the rows say of a join, and two that it joins."""
+    if check is None:
+        return
+    lost = f"; without a partner: {', '.join(check.orphans)}" if check.orphans else ""
+    print_line(edge.brief)
+    print_line(
+        f"{check.matched:,} of {check.rows:,} rows of {edge.left.name} find a partner, each about "
+        f"{check.multiplied:,.1f}: {', '.join(check.matching)}{lost}"
+    )
+    if check.examples:
+        rows = rich_table("column", *(f"row {n}" for n, _ in enumerate(check.examples, start=1)))
+        for column in check.examples[0]:
+            rows.add_row(column, *(example[column] for example in check.examples))
+        console().print(rows)
 
 
 def domains(
@@ -160,7 +200,10 @@ def domains(
     catalog: CatalogOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show which columns hold the same identifiers, and where these are made."""
+    """Show which columns hold the same identifiers, and where these are made.
+
+    A name or a master that is wrong: dovetail note domain.
+    """
     opened = open_catalog(catalog)
     found = opened.domains(table)
     if as_json:
@@ -168,27 +211,37 @@ def domains(
         print_json({"catalog": str(opened.folder), "domains": listed})
         return
     for domain in found:
-        print_line(f"{domain.name}: {len(domain.columns)} columns, made in {domain.master}")
+        made = f"{len(domain.columns)} columns, made in {domain.master}"
+        print_line(f"{domain.name}: {made}; they match {domain.normal_form}")
         masters = set(map(str, domain.masters.values()))
-        listing = rich_table("column", "", "refers to", "match rate", "without a partner")
+        listing = rich_table("column", "refers to", "match rate", "without a partner")
         for column in domain.columns:
             refers = column.refers_to
             to = f"{refers[0]}.{refers[1]} {transform_words(column.transform)}" if refers else ""
+            if to.strip() == str(domain.master):
+                to = "it"
             lacking = (
                 f"{column.missing:,} {' '.join(column.examples[:3])}" if column.missing else ""
             )
-            role = "master" if str(column) in masters else ""
+            if str(column) in masters:
+                to = f"master {to}"
             rate = f"{column.match_rate:.0%}" if refers else ""
-            listing.add_row(str(column), role, to.strip(), rate, lacking.strip())
+            listing.add_row(str(column), to.strip(), rate, lacking.strip())
         console().print(listing)
 
 
 def _column_cells(column: Column, extra: Sequence[str]) -> list[str]:
     profile = column.profile
-    span = f"{_short(profile.minimum)} … {_short(profile.maximum)}" if profile.distinct else ""
+    span = f"{_short(profile.minimum)} … {_short(profile.maximum)}" if profile.minimum else ""
     examples = ", ".join(_short(example) for example in profile.examples[:3])
     distinct = f"{profile.distinct:,}" + (" unique" if profile.unique else "")
     return [column.name, column.type, *extra, f"{profile.nulls:,}", distinct, span, examples]
+
+
+def _masked(table: Table) -> str:
+    """Which columns hold what is not shown."""
+    columns = (f"{name} ({', '.join(kinds)})" for name, kinds in table.masked.items())
+    return f"masked: {', '.join(columns)}" if table.masked else ""
 
 
 def _commented(table: Table) -> bool:
@@ -236,11 +289,19 @@ def _estimated(table: Table) -> str:
     return f"estimated: {table.rows:,} of about {table.estimate.rows:,} rows were read"
 
 
-def _join_json(edge: JoinEdge, opened: Catalog) -> dict[str, object]:
-    """An edge as JSON has it, with a sample of the queries that made it."""
+def _sketched(table: Table) -> str:
+    sketched = [one for one in table.columns if one.profile.kept < one.profile.distinct]
+    if not sketched:
+        return ""
+    names = ", ".join(column.name for column in sketched)
+    return f"kept by a sketch of {sketched[0].profile.kept:,} values: {names}"
+
+
+def _join_json(edge: JoinEdge, opened: Catalog, check: JoinCheck | None) -> dict[str, object]:
+    """An edge as JSON has it, with a sample of the queries that made it, and what rows say."""
     use = opened.query_use(edge)
     more = {"example": use.example, "last_queried": use.last or None} if use else {}
-    return {**edge.to_dict(), **more}
+    return {**edge.to_dict(), **more, **({"check": check.to_dict()} if check else {})}
 
 
 def _join_reasons(edge: JoinEdge, opened: Catalog) -> str:
@@ -254,14 +315,15 @@ def _join_reasons(edge: JoinEdge, opened: Catalog) -> str:
     words = [
         ("pinned" in evidence, "you pinned this"),
         ("declared" in evidence, "declared in dbt" if "dbt" in evidence else "declared"),
+        ("comment" in evidence, "its comment says so"),
         ("queries" in evidence, f"joined in {count(evidence.get('queries', 0), 'query')}{sample}"),
         (missing > 0, f"{count(missing, 'value')} without a partner"),
         (several > 0, f"{count(several, 'value')} with several partners"),
         (bool(edge.transform), transform_words(edge.transform)),
+        (bool(edge.when), "what it refers to depends on another column"),
         ("names_only" in evidence, "by name only"),
         ("composite" in evidence, "unique together only"),
         ("self" in evidence, "self-reference"),
-        ("junction" in evidence, "junction table"),
         (evidence.get("calendar", 0) > 0, "days of a calendar"),
         (evidence.get("part", 0) > 0, "one of several parts"),
         (evidence.get("name", 0) >= 0.5, "named after it"),

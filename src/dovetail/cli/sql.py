@@ -23,14 +23,14 @@ from dovetail.cli.output import (
     open_catalog,
     print_json,
     print_line,
-    rich_table,
+    print_rows,
     write,
 )
 from dovetail.errors import UsageError
 from dovetail.text import count
 
 if TYPE_CHECKING:
-    from dovetail.answer.answer import Answer
+    from dovetail.answer.results import Answer
 
 _SHOWN = 50
 
@@ -120,14 +120,12 @@ def _print_table(answer: Answer) -> None:
     for table, name in answer.names.items():
         if name not in (table.name, str(table)):
             print_line(f"{table} is called {name} here")
-    listing = rich_table(*answer.columns)
-    for column, field in zip(listing.columns, answer.rows.schema, strict=True):
-        number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
-        if number or pa.types.is_decimal(field.type):
-            column.justify = "right"
-    for row in python_rows(answer.rows.slice(0, _SHOWN)):
-        listing.add_row(*map(cell_text, row))
-    screen.print(listing)
+    numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    print_rows(
+        answer.columns,
+        [list(map(cell_text, row)) for row in python_rows(answer.rows.slice(0, _SHOWN))],
+        [any(is_number(field.type) for is_number in numbers) for field in answer.rows.schema],
+    )
     shown = f", the first {_SHOWN} shown" if answer.rows.num_rows > _SHOWN else ""
     seconds = sum(answer.seconds.values())
     screen.print(f"{count(answer.rows.num_rows, 'row')}{shown} ({seconds:.2f} s)")
@@ -149,7 +147,7 @@ def _write_parquet(answer: Answer, file: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from dovetail.answer.answer import plain_rows
+    from dovetail.answer.results import plain_rows
 
     try:
         with file.open("wb") as to:  # by the system's own rules: Arrow takes file: for a URI

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dovetail.domain.descriptions import DICTIONARY, PERSON, Description
+from dovetail.domain.descriptions import DICTIONARY, PERSON, Description, warns_off
 from dovetail.domain.joins import JoinEdge
 from dovetail.domain.key_domains import DomainColumn, KeyDomain
 from dovetail.domain.results import (
+    CAUTIONS,
     EXPLANATION,
     NEAREST,
     NOTHING_FITS,
@@ -30,6 +31,7 @@ from dovetail.domain.tables import (
 )
 
 __all__ = [
+    "CAUTIONS",
     "DICTIONARY",
     "EXPLANATION",
     "NEAREST",
@@ -55,4 +57,5 @@ __all__ = [
     "Table",
     "TableId",
     "TableSet",
+    "warns_off",
 ]

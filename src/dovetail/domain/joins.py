@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from dovetail.domain.sql import query_names, quoted, transform_words, transformed_sql
+from dovetail import notebook
+from dovetail.domain.sql import query_names, quoted, table_sql, transform_words, transformed_sql
 from dovetail.domain.tables import TableId
+from dovetail.text import count
+
+# Joins that a notebook lists, and tables that it draws.
+_SHOWN, _DRAWN = 100, 12
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -18,7 +24,10 @@ class JoinEdge:
     composite key has two or three pairs. `cardinality` reads left to right. `match_rate` is the
     share of the left's rows that find a partner. Above a score of 0.5 the evidence for the join
     outweighs the evidence against it; `evidence` says what there was, by name. `transform` is what
-    must be done to both sides before they match (`domain/sql.py`), empty for nothing.
+    must be done to both sides before they match (`domain/sql.py`), empty for nothing. `names` are
+    what queries call the two tables, where a catalog gave the edge. `when` is the
+    condition of a conditional key: a column of the left, and the values that it must have as SQL
+    writes them; of other rows the column refers to something else.
 
     >>> import dovetail
     >>> edge = dovetail.build("shop.sqlite", into="shop").joins("order_items")[0]
@@ -34,6 +43,8 @@ class JoinEdge:
     match_rate: float
     evidence: Mapping[str, float]
     transform: str = ""
+    names: tuple[str, str] | None = field(default=None, compare=False)
+    when: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.pairs}  ({self.score:.2f})"
@@ -51,34 +62,59 @@ class JoinEdge:
 
     @property
     def pairs(self) -> str:
-        """Which columns match, by the ids of their tables, and after which transform."""
+        """Which columns match, by the ids of their tables, after which transform, and where."""
         pairs = " and ".join(f"{self.left}.{a} = {self.right}.{b}" for a, b in self.columns)
-        return f"{pairs} {transform_words(self.transform)}".rstrip()
+        return f"{pairs} {self.terms}".rstrip()
 
     @property
     def brief(self) -> str:
-        """Which columns match, by the names of their tables, and after which transform."""
-        left, right = quoted(self.left.name), quoted(self.right.name)
+        """Which columns match, by the names of their tables, after which transform, and where."""
+        left, right = table_sql(self.left.name), table_sql(self.right.name)
         pairs = " AND ".join(f"{left}.{quoted(a)} = {right}.{quoted(b)}" for a, b in self.columns)
-        return f"{pairs} {transform_words(self.transform)}".rstrip()
+        return f"{pairs} {self.terms}".rstrip()
+
+    @property
+    def terms(self) -> str:
+        """In words, what must be done before the columns match, and in which rows they do.
+
+        >>> notes, orders = TableId("s", "notes"), TableId("s", "orders")
+        >>> about = (("ref", "id"),), 1.0, "n:1", 0.4, {}
+        >>> JoinEdge(notes, orders, *about, when=("kind", "'order'", "'return'")).terms
+        "where kind in ('order', 'return')"
+        """
+        where = f"where {self.where}" if self.when else ""
+        return f"{transform_words(self.transform)} {where}".strip()
+
+    @property
+    def where(self) -> str:
+        """The condition of a conditional key, as SQL has it; empty for another."""
+        return self._where("in") if self.when else ""
+
+    def _where(self, word: str, table: str = "") -> str:
+        column, *values = self.when
+        is_one = f"= {values[0]}" if len(values) == 1 else f"{word} ({', '.join(values)})"
+        return f"{table}{quoted(column)} {is_one}"
 
     def condition(self, names: Mapping[TableId, str] | None = None, dialect: str = "duckdb") -> str:
-        """The condition of the join in SQL, with the transform that it needs, if any.
+        """The condition of the join in SQL, with the transform that it needs, and `when`, if any.
 
         >>> orders, items = TableId("s", "orders"), TableId("s", "items")
         >>> edge = JoinEdge(items, orders, (("no", "no"),), 1.0, "n:1", 1.0, {}, "zeros")
-        >>> edge.condition(dialect="sqlite").partition(" = ")[0]
-        "CAST(nullif(trim(items.no), '') AS INTEGER)"
+        >>> edge.condition().partition(" = ")[0]
+        'TRY_CAST(trim(CAST(items.no AS VARCHAR)) AS BIGINT)'
         """
-        called = names or query_names((self.left, self.right))
-        ends = quoted(called[self.left]), quoted(called[self.right])
-        return " AND ".join(
+        both = self.left, self.right
+        own = dict(zip(both, self.names, strict=True)) if self.names else query_names(both)
+        ends = [table_sql((names or own)[table]) for table in both]
+        equal = [
             " = ".join(
                 transformed_sql(self.transform, f"{end}.{quoted(column)}", dialect)
                 for end, column in zip(ends, pair, strict=True)
             )
             for pair in self.columns
-        )
+        ]
+        where = [self._where("IN", f"{ends[0]}.")] if self.when else []
+        return " AND ".join(equal + where)
 
     def to_dict(self) -> dict[str, Any]:
         """The edge as JSON has it."""
@@ -93,7 +129,26 @@ class JoinEdge:
             "evidence": dict(self.evidence),
             "transform": self.transform or None,
             "after": transform_words(self.transform) or None,
+            "when": self.where or None,
         }
+
+
+class Joins(list[JoinEdge]):
+    """Joins as a list, which a notebook shows with a drawing where they are few."""
+
+    def _repr_html_(self) -> str:
+        tables = list(dict.fromkeys(end for edge in self for end in (edge.left, edge.right)))
+        number = {table: at for at, table in enumerate(tables)}
+        edges = [(number[edge.left], number[edge.right], edge.brief) for edge in self]
+        few = len(tables) <= _DRAWN
+        drawn = [notebook.join_graph([table.name for table in tables], edges)] if few else []
+        told = (
+            (edge.pairs, f"{edge.score:.2f}", edge.cardinality, f"{edge.match_rate:.0%}")
+            for edge in self[:_SHOWN]
+        )
+        more = f", the first {_SHOWN} shown" if len(self) > _SHOWN else ""
+        listed = notebook.table(["join", "score", "cardinality", "rows that match"], told)
+        return notebook.block(f"{count(len(self), 'join')}{more}", *drawn, listed)
 
 
 def join_sql(
@@ -105,11 +160,15 @@ def join_sql(
 ) -> str:
     """A `FROM` clause over tables along their surest joins; a table that none connects is left out.
 
-    The first table comes first; each other follows as soon as a join connects it.
+    The first table comes first; each other follows as soon as a join connects it. A table whose
+    column refers to several of the tables, to each on a condition, comes before all of them: no row
+    refers to two, so its rows stay whichever they refer to.
     """
     called = names or query_names(tables)
     edges = sorted(joins, key=lambda edge: (-edge.score, edge.left, edge.right, edge.columns))
-    clause, reached = [f"FROM {quoted(called[table])}" for table in tables[:1]], set(tables[:1])
+    several = Counter((e.left, e.columns[0][0]) for e in edges if e.when and e.left in called)
+    begin = [table for (table, _), parents in several.most_common(1) if parents > 1] or tables[:1]
+    clause, reached = [f"FROM {table_sql(called[table])}" for table in begin], set(begin)
     while True:
         eligible = (e for e in edges if len(reached & {e.left, e.right}) == 1 and e.left != e.right)
         edge = next((e for e in eligible if {e.left, e.right} <= called.keys()), None)
@@ -118,4 +177,5 @@ def join_sql(
         table = edge.right if edge.left in reached else edge.left
         reached.add(table)
         condition = edge.condition(called, dialect)
-        clause.append(f"JOIN {quoted(called[table])} ON {condition}")
+        word = "LEFT JOIN" if several[edge.left, edge.columns[0][0]] > 1 and edge.when else "JOIN"
+        clause.append(f"{word} {table_sql(called[table])} ON {condition}")

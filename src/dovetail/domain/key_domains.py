@@ -60,7 +60,7 @@ class KeyDomain:
     >>> catalog = dovetail.build("shop.sqlite", into="shop")
     >>> domain = catalog.domains("orders")[0]
     >>> domain.name, str(domain.master), len(domain.columns)
-    ('order_no', 'shop.sqlite::orders.order_no', 2)
+    ('order numbers', 'shop.sqlite::orders.order_no', 2)
     """
 
     name: str
@@ -68,10 +68,29 @@ class KeyDomain:
     masters: Mapping[str, DomainColumn]
     columns: tuple[DomainColumn, ...]
 
+    @property
+    def normal_form(self) -> str:
+        """In words, what must be done before values match."""
+        words = {transform_words(column.transform) for column in self.columns} - {""}
+        return "; ".join(sorted(words)) or "as they are"
+
+    def told_of(self, column: DomainColumn) -> str:
+        """What a column holds and where that is made, what must be done before it matches, and what
+        finds no partner, in a line."""
+        here = (column.table, column.name) == (self.master.table, self.master.name)
+        where = "made here" if here else f"made in {self.master}"
+        examples = f" ({', '.join(column.examples[:3])})" if column.examples else ""
+        missing = (
+            f"{column.missing:,} of them without a partner{examples}" if column.missing else ""
+        )
+        parts = [f"{column.name}: {self.name}, {where}", transform_words(column.transform), missing]
+        return ", ".join(filter(None, parts))
+
     def to_dict(self) -> dict[str, Any]:
         """The domain as JSON has it."""
         return {
             "name": self.name,
+            "normal_form": self.normal_form,
             "master": str(self.master),
             "masters": {source: str(column) for source, column in self.masters.items()},
             "columns": [column.to_dict() for column in self.columns],

@@ -10,6 +10,7 @@ from dovetail import notebook
 from dovetail.components import Components
 from dovetail.domain.joins import JoinEdge, join_sql
 from dovetail.domain.schema import ddl
+from dovetail.domain.sql import query_names, table_sql
 from dovetail.domain.tables import HasId, Table, TableId
 from dovetail.text import count, cut
 
@@ -18,13 +19,13 @@ from dovetail.text import count, cut
 _WIDTH, _NAMED, _NEAREST = 60, 6, 3
 # Stages that add tables in order to connect a set.
 _CONNECTING = ("connect", "adjust")
-# Rows of the query that a skeleton is.
-_SKELETON_ROWS = 100
 # The fact of a stage that says: a selector looked, and no table answers the question. Beside it may
 # stand which tables come nearest, and the words of the question that no table covers. Under
 # EXPLANATION the stage of `graph` says what decided, where that was asked for.
 NOTHING_FITS, NEAREST, UNCOVERED = "nothing_fits", "nearest", "uncovered"
 EXPLANATION = "explanation"
+# What to look out for in the set, in sentences.
+CAUTIONS = "cautions"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -55,6 +56,18 @@ class Candidate(HasId):
             "signals": {name: round(value, 4) for name, value in self.signals.items()},
             "reasons": list(self.reasons),
         }
+
+
+class Ranked(list[Candidate]):
+    """Candidates as a list, which a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        told = (
+            (one.name, one.id.source, f"{one.relevance:.2f}", "; ".join(one.reasons))
+            for one in self
+        )
+        listed = notebook.table(["table", "source", "relevance", "why"], told)
+        return notebook.block(count(len(self), "table"), listed)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -139,13 +152,15 @@ class TableSet:
     to 1, None where they are not known. `alternatives` are other sets that the question could
     mean, the likeliest first: groups of tables that compete for it among the candidates. `trace`
     holds one JSON-ready entry per stage: what went in, what came out, what it cost. `details` are
-    the profiles of the tables, where a catalog was asked.
+    the profiles of the tables, `names` what queries call them, where a catalog was asked;
+    `skeleton` is then a query that the question seems to ask for, made without a model, `reading`
+    how it was read for that, in words, and `parts` the same part by part.
 
     >>> import dovetail
     >>> catalog = dovetail.build("shop.sqlite", into="shop")
     >>> found = catalog.ask("Which products are in which orders?")
     >>> [table.name for table in found]
-    ['products', 'order_items', 'orders']
+    ['products', 'orders', 'order_items']
     >>> print(found.joins[0])
     shop.sqlite::order_items.product_id = shop.sqlite::products.product_id  (0.98)
     >>> found[0].name, found[0].reason
@@ -162,11 +177,19 @@ class TableSet:
     alternatives: tuple[Alternative, ...] = ()
     answerable: float | None = None
     details: tuple[Table, ...] = field(default=(), compare=False)
+    names: Mapping[TableId, str] = field(default_factory=dict, compare=False)
+    skeleton: str = field(default="", compare=False)
+    reading: str = field(default="", compare=False)
+    parts: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def ids(self) -> tuple[TableId, ...]:
         """The ids of the tables, in order."""
         return tuple(chosen.id for chosen in self.tables)
+
+    def called(self, table: TableId) -> str:
+        """What a query calls a table of the set, as SQL takes it."""
+        return table_sql((self.names or query_names(self.ids))[table])
 
     @property
     def components(self) -> tuple[tuple[TableId, ...], ...]:
@@ -217,20 +240,27 @@ class TableSet:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences on what to look out for before using the tables; empty if nothing."""
+        lacking = ", ".join(self.uncovered)
         if not self:
-            lacking = ", ".join(self.uncovered)
             why = f" (no table covers: {lacking})" if lacking else ""
             nearest = ", ".join(self.nearest)
             more = f"; nearest: {nearest}" if nearest else ""
             return (f"nothing here seems to answer this{why}{more}",)
+        said = (f"nothing here covers: {lacking}",) if lacking else ()
         if self.connected:
-            return ()
+            return (*said, *self._cautions)
         parts = " | ".join(", ".join(map(str, part)) for part in self.components)
         faint = [chosen.name for chosen in self.tables if "faint evidence" in chosen.reason]
         sure = "no joins are known"
         if faint:  # a connector rests on evidence that is too weak for a join
             sure = f"no sure joins, only the faint ones of {', '.join(faint)}, are known"
-        return (f"{sure} between these parts of the set: {parts}",)
+        return (*said, f"{sure} between these parts of the set: {parts}", *self._cautions)
+
+    @property
+    def _cautions(self) -> tuple[str, ...]:
+        """What a selector says to look out for."""
+        listed = self.trace[-1].get(CAUTIONS) if self.trace else None
+        return tuple(map(str, listed)) if isinstance(listed, list) else ()
 
     @property
     def explanation(self) -> Mapping[str, Any] | None:
@@ -242,28 +272,23 @@ class TableSet:
         explained = last.get(EXPLANATION)
         return explained if isinstance(explained, Mapping) else None
 
-    @property
-    def skeleton(self) -> str:
-        """A query over the tables along their joins, to start from; empty where nothing fits."""
-        return f"SELECT *\n{self.join_sql()}\nLIMIT {_SKELETON_ROWS}" if self else ""
-
     def ddl(self) -> str:
         """A compact schema of the tables: example values in comments, and how they join."""
-        return ddl(self.details, self.joins)
+        return ddl(self.details, self.joins, names=self.names)
 
     def join_sql(self, dialect: str = "duckdb") -> str:
         """A `FROM` clause over the tables along their joins, transforms of keys included.
 
         `dialect` is `duckdb`, which `sql` and `answer` speak, or `sqlite`.
         """
-        return join_sql(self.ids, self.joins, dialect=dialect)
+        return join_sql(self.ids, self.joins, names=self.names, dialect=dialect)
 
     def to_dict(self) -> dict[str, Any]:
         """The set as JSON has it: what `dovetail ask --json` prints."""
         nearest = {NOTHING_FITS: True, NEAREST: list(self.nearest)} if self.nothing_fits else {}
         return {
             "question": self.question,
-            "tables": [chosen.to_dict() for chosen in self.tables],
+            "tables": [{**one.to_dict(), "sql": self.called(one.id)} for one in self.tables],
             "joins": [edge.to_dict() for edge in self.joins],
             "connected": self.connected,
             **nearest,
@@ -272,6 +297,7 @@ class TableSet:
             "uncovered": list(self.uncovered),
             "alternatives": [other.to_dict() for other in self.alternatives],
             "skeleton": self.skeleton,
+            "reading": self.reading,
             "warnings": list(self.warnings),
             "trace": [dict(entry) for entry in self.trace],
         }

@@ -1,4 +1,4 @@
-"""Tables as text for a prompt or a reader: a slice of schema in SQL's own words, or Markdown."""
+"""Tables as text for a prompt or a reader: a slice of schema in SQL's own words."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dovetail.domain.joins import JoinEdge
-from dovetail.domain.sql import query_names, quoted, transform_words
+from dovetail.domain.sql import query_names, quoted, table_sql, transform_words
 from dovetail.domain.tables import Column, Kind, Table, TableId
-from dovetail.text import cut, escape, one_line
+from dovetail.text import cut, one_line
 
 _WIDTH = 40
 _COMMENT = 120
-# Characters of a cell in Markdown.
-WIDTH = 100
 
 
 def ddl(
@@ -26,18 +24,42 @@ def ddl(
 ) -> str:
     """`CREATE TABLE` for each table, with example values, and then how they join.
 
-    Keys that a source declares stand as SQL has them, its comments among the remarks.
+    Keys that a source declares stand as SQL has them, its comments among the remarks. A table to
+    which another refers comes before it, so that all of it runs; of tables in a circle, the first
+    goes without the reference.
     Names, types, comments and values come from the sources and are data: none can begin a line of
     its own, and marks by which chat templates tell whose turn it is are broken up.
     """
     called = names or query_names(table.id for table in tables)
-    parts = [_table(table, called, examples) for table in tables]
+    parts = []
+    created: dict[TableId, str] = {}
+    for table in _parents_first(tables):
+        created[table.id] = called[table.id]
+        parts.append(_table(table, created, examples))
     parts += [_union(group, called) for group in slices(tables)]
     shown = [edge for edge in joins if {edge.left, edge.right} <= called.keys()]
     lines = [_join(edge, called, dialect) for edge in shown]
     if lines:
         parts.append("\n".join(["-- joins", *lines]))
     return "\n\n".join(parts) + "\n" if parts else ""
+
+
+def _parents_first(tables: Sequence[Table]) -> Iterator[Table]:
+    """Tables in their order, but each after those that it refers to."""
+    by_id = {table.id: table for table in tables}
+    seen: set[TableId] = set()
+
+    def visit(table: Table) -> Iterator[Table]:
+        if table.id in seen:
+            return
+        seen.add(table.id)
+        for key in table.keys.foreign:
+            if parent := by_id.get(TableId(key.source or table.id.source, key.table)):
+                yield from visit(parent)
+        yield table
+
+    for table in tables:
+        yield from visit(table)
 
 
 def slices(tables: Sequence[Table]) -> list[list[Table]]:
@@ -57,7 +79,7 @@ def _shared(group: Sequence[Table]) -> list[str]:
 
 def _union(group: Sequence[Table], names: Mapping[TableId, str]) -> str:
     """How slices of one logical table are queried together."""
-    listed = ", ".join(_shown(names[table.id]) for table in group)
+    listed = ", ".join(_called(names[table.id]) for table in group)
     columns = ", ".join(map(_shown, _shared(group)))
     return (
         f"-- parts of one table: {listed}\n-- combine them: SELECT {columns} FROM each, UNION ALL"
@@ -68,9 +90,13 @@ def _shown(name: str) -> str:
     return one_line(quoted(name))
 
 
+def _called(name: str) -> str:
+    return one_line(table_sql(name))
+
+
 def _table(table: Table, called: Mapping[TableId, str], examples: int) -> str:
     comment = f"; {_comment(table.comment)}" if table.comment else ""
-    lines = [f"CREATE TABLE {_shown(called[table.id])} (  -- {table.rows:,} rows{comment}"]
+    lines = [f"CREATE TABLE {_called(called[table.id])} (  -- {table.rows:,} rows{comment}"]
     wide = list(_wide_keys(table, called))
     last = len(table.columns) - 1
     for at, column in enumerate(table.columns):
@@ -91,7 +117,7 @@ def _key(table: Table, column: str, called: Mapping[TableId, str]) -> str:
     for key in table.keys.foreign:
         to = called.get(TableId(key.source or table.id.source, key.table))
         if to and key.columns == (column,):
-            words += f" REFERENCES {_shown(to)} ({_shown(key.key_columns[0])})"
+            words += f" REFERENCES {_called(to)} ({_shown(key.key_columns[0])})"
     return words
 
 
@@ -105,7 +131,7 @@ def _wide_keys(table: Table, called: Mapping[TableId, str]) -> Iterator[str]:
         to = called.get(TableId(key.source or table.id.source, key.table))
         if to and len(key.columns) > 1:
             own, other = (", ".join(map(_shown, each)) for each in (key.columns, key.key_columns))
-            yield f"FOREIGN KEY ({own}) REFERENCES {_shown(to)} ({other})"
+            yield f"FOREIGN KEY ({own}) REFERENCES {_called(to)} ({other})"
 
 
 def _comment(text: str) -> str:
@@ -137,25 +163,3 @@ def _join(edge: JoinEdge, names: Mapping[TableId, str], dialect: str) -> str:
     after = f", {transform_words(edge.transform)}" if edge.transform else ""
     condition = one_line(edge.condition(names, dialect))
     return f"-- {condition}  ({edge.cardinality}{after})"
-
-
-def markdown(table: Table, *, width: int = WIDTH, columns: int | None = None) -> str:
-    """Write a table's name, header row, alignment row and sample.
-
-    Cells are cut to `width` characters; of more than `columns` columns the first are shown, and
-    how many there are beyond them.
-    """
-    shown = table.columns[:columns]
-    rows = [
-        [column.name for column in shown],
-        ["---"] * len(shown),
-        *([cell or "" for cell in row[: len(shown)]] for row in table.sample),
-    ]
-    lines = [
-        f"Table: {escape(cut(table.name, width))}",
-        "",
-        *("| " + " | ".join(escape(cut(cell, width)) for cell in row) + " |" for row in rows),
-    ]
-    if beyond := len(table.columns) - len(shown):
-        lines += ["", f"({beyond} more columns)"]
-    return "\n".join(lines)

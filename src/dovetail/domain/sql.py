@@ -8,9 +8,9 @@ and in SQLite alike.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from dovetail.domain.tables import TableId
 from dovetail.errors import SourceError
@@ -35,8 +35,17 @@ _RESERVED = frozenset(_WORDS.split())
 # What stands between the parts of a code, and goes when punctuation is dropped.
 PUNCTUATION = " -_./#:,"
 _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
+# Names are in any case with their accents: the commonest of Latin-1, since SQLite, which replaces
+# one after the other, takes no more than two dozen within each other.
+ACCENTED = "ÁÀÂÃÄÅÇÉÈÊÍÑÓÔÕÖØÚÜ"
+
+# A table's name has at most so many parts: database, schema, name.
+_PARTS = 3
 
 CASE, PUNCTUATED, ZEROS, PREFIX, DAY = "case", "punctuation", "zeros", "prefix", "day"
+# What all values of a column begin and end with goes: `cut:fr:` makes ab12 of FR-AB12.
+CUT = "cut"
+_CUT = re.compile(rf"{CUT}:([a-z0-9|]*):([a-z0-9]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +69,18 @@ def _dropped(column: str) -> str:
     return f"lower({column})"
 
 
+def _accents_lowered(column: str) -> str:
+    """SQLite: with accented letters in lower case, which its lower() leaves."""
+    for letter in ACCENTED:
+        column = f"replace({column}, '{letter}', '{letter.lower()}')"
+    return column
+
+
+def _number(text: str) -> str:
+    """SQLite: the number that a text is, NULL for any other; CAST alone would make 0 of those."""
+    return f"CASE WHEN {text} NOT GLOB '*[^0-9.]*' THEN CAST(nullif({text}, '') AS INTEGER) END"
+
+
 # DuckDB's own lower() also folds letters beyond ASCII; SQLite's does not, and neither do we.
 TRANSFORMS = {
     transform.name: transform
@@ -67,8 +88,11 @@ TRANSFORMS = {
         Transform(
             CASE,
             "after folding case",
-            lambda column: f"translate(trim({_text(column)}), '{_UPPER}', '{_LOWER}')",
-            lambda column: f"lower(trim({column}))",
+            lambda column: (
+                f"translate(trim({_text(column)}), '{_UPPER}{ACCENTED}', "
+                f"'{_LOWER}{ACCENTED.lower()}')"
+            ),
+            lambda column: _accents_lowered(f"lower(trim({column}))"),
         ),
         Transform(
             PUNCTUATED,
@@ -80,7 +104,7 @@ TRANSFORMS = {
             ZEROS,
             "after stripping leading zeros",
             lambda column: f"TRY_CAST(trim({_text(column)}) AS BIGINT)",
-            lambda column: f"CAST(nullif(trim({column}), '') AS INTEGER)",
+            lambda column: _number(f"trim({column})"),
         ),
         Transform(
             PREFIX,
@@ -89,7 +113,7 @@ TRANSFORMS = {
                 f"TRY_CAST(ltrim(translate({_text(column)}, '{_UPPER}{PUNCTUATION}', '{_LOWER}'), "
                 f"'{_LOWER}') AS BIGINT)"
             ),
-            lambda column: f"CAST(nullif(ltrim({_dropped(column)}, '{_LOWER}'), '') AS INTEGER)",
+            lambda column: _number(f"ltrim({_dropped(column)}, '{_LOWER}')"),
         ),
         Transform(
             DAY,
@@ -101,24 +125,81 @@ TRANSFORMS = {
 }
 
 
+def cut_transform(front: str, back: str) -> str:
+    """The name of the transform that cuts what values begin and end with.
+
+    >>> cut_transform("es|fr", "")
+    'cut:es|fr:'
+    """
+    return f"{CUT}:{front}:{back}"
+
+
+def _cut(front: str, back: str) -> Transform:
+    """In lower case, without punctuation, a beginning and an end, nor zeros before a number."""
+    said = [
+        f"the {what} {' or '.join(map(repr, text.split('|')))}"
+        for what, text in (("prefix", front), ("suffix", back))
+        if text
+    ]
+
+    def duckdb(column: str) -> str:
+        ends = "|".join([f"^(?:{front})"] * bool(front) + [f"{back}$"] * bool(back))
+        folded = TRANSFORMS[PUNCTUATED].duckdb(column)
+        cut = f"regexp_replace({folded}, '{ends}', '', 'g')"
+        return f"regexp_replace({cut}, '^0+([0-9]+)$', '\\1')"
+
+    def sqlite(column: str) -> str:
+        text = _dropped(column)
+        cases = [
+            f"WHEN {text} LIKE '{begin}%' THEN substr({text}, {len(begin) + 1})"
+            for begin in front.split("|")
+            if begin
+        ]
+        text = f"CASE {' '.join(cases)} ELSE {text} END" if cases else text
+        if back:
+            cut = f"substr({text}, 1, length({text}) - {len(back)})"
+            text = f"CASE WHEN {text} LIKE '%{back}' THEN {cut} ELSE {text} END"
+        number = f"coalesce(nullif(ltrim({text}, '0'), ''), '0')"
+        return f"CASE WHEN {text} NOT GLOB '*[^0-9]*' THEN {number} ELSE {text} END"
+
+    words = f"after dropping punctuation, {' and '.join(said)} and leading zeros, and folding case"
+    return Transform(CUT, words, duckdb, sqlite)
+
+
+def rung(transform: str) -> str:
+    """What kind of transform one is, whatever it cuts.
+
+    >>> rung("cut:fr:"), rung("case")
+    ('cut', 'case')
+    """
+    return transform.partition(":")[0]
+
+
+def _transform(name: str) -> Transform | None:
+    """A transform by its name; None for a name that is none."""
+    cut = _CUT.fullmatch(name)
+    return _cut(cut[1], cut[2]) if cut else TRANSFORMS.get(name)
+
+
 def transform_words(name: str) -> str:
     """A transform in words; nothing for none.
 
     >>> transform_words("zeros"), transform_words("")
     ('after stripping leading zeros', '')
     """
-    return TRANSFORMS[name].words if name in TRANSFORMS else ""
+    transform = _transform(name)
+    return transform.words if transform else ""
 
 
 def transformed_sql(name: str, column: str, dialect: str = "duckdb") -> str:
     """A column, quoted as SQL has it, with a transform applied; as it is without one.
 
-    >>> transformed_sql("case", "t.email", "sqlite"), transformed_sql("", "t.email")
-    ('lower(trim(t.email))', 't.email')
+    >>> transformed_sql("zeros", "t.no"), transformed_sql("", "t.no")
+    ('TRY_CAST(trim(CAST(t.no AS VARCHAR)) AS BIGINT)', 't.no')
     """
-    if name not in TRANSFORMS:
+    transform = _transform(name)
+    if transform is None:
         return column
-    transform = TRANSFORMS[name]
     return (transform.sqlite if dialect == "sqlite" else transform.duckdb)(column)
 
 
@@ -168,33 +249,54 @@ def file_list(files: Sequence[str]) -> str:
     return "[" + ", ".join(map(file_pattern, files)) + "]"
 
 
-def query_names(ids: Iterable[TableId]) -> dict[TableId, str]:
-    """What to call tables in a query: by their own names; those that share one get aliases.
+def table_sql(name: str) -> str:
+    """What a query calls a table, as SQL takes it: each part in quotes if it needs them.
 
-    An alias begins with the source. The order of the ids makes no difference.
-
-    >>> names = query_names([TableId("erp.db", "t"), TableId("shop.db", "T"), TableId("x", "u")])
-    >>> {str(table): name for table, name in names.items()}
-    {'x::u': 'u', 'erp.db::t': 'erp_t', 'shop.db::T': 'shop_T'}
+    >>> table_sql("sales.order"), table_sql("exports/orders 2024"), table_sql("a.b.c.d")
+    ('sales."order"', '"exports/orders 2024"', '"a.b.c.d"')
     """
-    wanted = sorted(set(ids))
-    times = Counter(table.name.casefold() for table in wanted)
-    names = {table: table.name for table in wanted if times[table.name.casefold()] == 1}
-    taken = {name.casefold() for name in names.values()}
-    for table in wanted:
-        if table in names:
-            continue
-        brief = alias = f"{_stem(table.source)}_{table.name}"
-        number = 2
-        while alias.casefold() in taken:
-            alias, number = f"{brief}_{number}", number + 1
-        taken.add(alias.casefold())
-        names[table] = alias
-    return names
+    parts = name.split(".")
+    return ".".join(map(quoted, parts)) if all(parts) and len(parts) <= _PARTS else identifier(name)
 
 
-def _stem(source: str) -> str:
-    """The last part of a source's label in letters that need no quotes."""
-    last = re.split(r"[/\\]", source.rstrip("/\\"))[-1]
-    stem = re.sub(r"\W+", "_", last.rpartition(".")[0] or last).strip("_")
-    return stem if stem and not stem[0].isdigit() else f"t{stem}"
+class QueryNames:
+    """What a query calls each table of a catalog, or of a set: a name that means it alone.
+
+    That is its own name; where others have the same (but for case), the end of its source's label
+    before it, as short as can be; failing that, its id.
+
+    >>> tables = TableId("crm/erp.db", "t"), TableId("shop.db", "T"), TableId("x", "s.u")
+    >>> names = QueryNames(tables)
+    >>> [names[table] for table in tables]
+    ['erp.t', 'shop.T', 's.u']
+    """
+
+    def __init__(self, ids: Iterable[TableId]) -> None:
+        self._alike: dict[str, list[TableId]] = {}
+        for table in sorted(set(ids)):
+            self._alike.setdefault(table.name.casefold(), []).append(table)
+
+    def __getitem__(self, table: TableId) -> str:
+        alike = self._alike.get(table.name.casefold(), [])
+        if len(alike) <= 1:
+            return table.name
+        others = [other for other in alike if other != table]
+        for name in table.longer_names():
+            folded = name.casefold()
+            if folded not in self._alike and not any(map(partial(_goes_by, name=folded), others)):
+                return name
+        return str(table)
+
+    def of(self, ids: Iterable[TableId]) -> dict[TableId, str]:
+        """The names of some tables."""
+        return {table: self[table] for table in ids}
+
+
+def _goes_by(table: TableId, *, name: str) -> bool:
+    return any(longer.casefold() == name for longer in table.longer_names())
+
+
+def query_names(ids: Iterable[TableId]) -> dict[TableId, str]:
+    """What a query over some tables, and no others, calls them."""
+    wanted = list(ids)
+    return QueryNames(wanted).of(wanted)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from dovetail import notebook
 from dovetail.errors import ColumnNotFoundError
 
 # Columns that an error lists.
 _LISTED = 20
 _SEPARATOR = re.compile(r"::|[./\\]")
+_SLASH = re.compile(r"[/\\]")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,9 +46,57 @@ class TableId:
         own = _SEPARATOR.split(str(self).casefold())
         return bool(wanted[-1]) and own[-len(wanted) :] == wanted
 
+    def longer_names(self) -> Iterator[str]:
+        """The name behind ever more of the source's label, without what a file's name ends with.
+
+        >>> list(TableId("crm/sales.sqlite", "orders").longer_names())
+        ['sales.orders', 'crm.sales.orders']
+        """
+        path = [part for part in _SLASH.split(self.source) if part]
+        path[-1:] = [last.rpartition(".")[0] or last for last in path[-1:]]
+        for start in range(len(path) - 1, -1, -1):
+            yield ".".join([*path[start:], self.name])
+
     def to_dict(self) -> dict[str, Any]:
         """What the table is called, as JSON has it."""
         return {"id": str(self), "name": self.name, "source": self.source}
+
+
+def short_sources(labels: Iterable[str]) -> dict[str, str]:
+    """The shortest end of each source's label that is no end of another's, without what a file's
+    name ends with.
+
+    >>> short_sources(["data/erp.duckdb", "data/crm.sqlite", "old/crm.sqlite"])
+    {'data/crm.sqlite': 'data/crm', 'data/erp.duckdb': 'erp', 'old/crm.sqlite': 'old/crm'}
+    """
+    ends: dict[str, list[str]] = {}
+    for label in sorted(labels):
+        path = [part for part in _SLASH.split(label) if part] or [label]
+        path[-1] = path[-1].rpartition(".")[0] or path[-1]
+        ends[label] = ["/".join(path[start:]) for start in range(len(path) - 1, -1, -1)]
+    often = Counter(end for listed in ends.values() for end in listed)
+    return {
+        label: next((end for end in listed if often[end] == 1), label)
+        for label, listed in ends.items()
+    }
+
+
+def with_source_names(document: Any, names: Mapping[str, str]) -> Any:
+    """JSON in which every table has the short name of its source beside its id.
+
+    >>> table = TableId("data/erp.duckdb", "orders").to_dict()
+    >>> with_source_names([table], {"data/erp.duckdb": "erp"})[0]["source_name"]
+    'erp'
+    """
+    if isinstance(document, list | tuple):
+        return [with_source_names(part, names) for part in document]
+    if not isinstance(document, Mapping):
+        return document
+    told = {key: with_source_names(part, names) for key, part in document.items()}
+    source = document.get("source")
+    if "id" in document and isinstance(source, str) and source in names:
+        told["source_name"] = names[source]
+    return told
 
 
 class HasId:
@@ -189,6 +240,32 @@ class Kind(StrEnum):
     EMPTY = "empty"  # not one value to judge by
 
 
+# What stands in the place of a cell that is not shown, with the kind of thing that it is.
+_MASK = re.compile("«([a-z -]+)»")
+
+
+def mask(kind: str) -> str:
+    """What is shown in the place of a cell that is personal or secret.
+
+    >>> mask("e-mail")
+    '«e-mail»'
+    """
+    return f"«{kind}»"
+
+
+def masked_kinds(texts: Iterable[str | None]) -> frozenset[str]:
+    """The kinds of things that are masked in some texts.
+
+    >>> sorted(masked_kinds(["call «phone» or «e-mail»", None]))
+    ['e-mail', 'phone']
+    """
+    return frozenset(kind for text in texts if text for kind in _MASK.findall(text))
+
+
+NUMBERS = (Kind.INTEGER, Kind.REAL)
+TIMES = (Kind.DATE, Kind.TIMESTAMP)
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
     """What the full column holds; nulls are left out of everything but `nulls`.
@@ -196,6 +273,8 @@ class ColumnProfile:
     `nulls` counts missing cells: NULL, NaN, and blank text where the catalog compares coerced.
     `minimum`, `maximum` and `examples` are written out as text and cut to the catalog's width.
     Lengths are in characters of text, in bytes of binary values, and None for other kinds.
+    `kept` is how many of the distinct values the catalog keeps by their hashes: all of them, unless
+    a large column is no candidate key.
 
     >>> import dovetail
     >>> profile = dovetail.build("shop.sqlite", into="shop")["orders"].column("order_no").profile
@@ -212,6 +291,7 @@ class ColumnProfile:
     min_length: int | None
     max_length: int | None
     examples: tuple[str, ...]
+    kept: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +369,15 @@ class Table(HasId):
         columns = "1 column" if len(self.columns) == 1 else f"{len(self.columns)} columns"
         return f"<Table {self.id}: {rows}, {columns}>"
 
+    def _repr_html_(self) -> str:
+        """The columns with types and examples, for a notebook."""
+        told = (
+            (one.name, one.type, ", ".join(one.profile.examples), one.comment)
+            for one in self.columns
+        )
+        shown = notebook.table(["column", "type", "examples", "comment"], told)
+        return notebook.block(f"{self.id}: {self.rows:,} rows", shown)
+
     def column(self, name: str) -> Column:
         """The column of this name; ColumnNotFoundError, a KeyError, if there is none."""
         for column in self.columns:
@@ -297,6 +386,23 @@ class Table(HasId):
         names = ", ".join(column.name for column in self.columns[:_LISTED])
         more = ", …" if len(self.columns) > _LISTED else ""
         raise ColumnNotFoundError(f"{self.id} has no column {name!r}; it has: {names}{more}")
+
+    @property
+    def masked(self) -> dict[str, tuple[str, ...]]:
+        """What is masked in the cells that are shown of each column: `e-mail`, `phone`, …"""
+        kinds = (
+            masked_kinds(
+                (
+                    column.profile.minimum,
+                    column.profile.maximum,
+                    *column.profile.examples,
+                    *(row[at] for row in self.sample),
+                )
+            )
+            for at, column in enumerate(self.columns)
+        )
+        found = zip(self.columns, kinds, strict=True)
+        return {column.name: tuple(sorted(some)) for column, some in found if some}
 
     def to_dict(self) -> dict[str, Any]:
         """The table as JSON has it."""
@@ -308,6 +414,7 @@ class Table(HasId):
             "keys": self.keys.to_dict(),
             "columns": [column.to_dict() for column in self.columns],
             "sample": [list(row) for row in self.sample],
+            **({"masked": masked} if (masked := self.masked) else {}),
             **({"estimate": asdict(self.estimate)} if self.estimate else {}),
         }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,8 @@ from dovetail.ports import Json, Replies, Reply, Tick
 _WORTH_A_WORKER = 24 << 20
 # A job whose worker died is tried once more before it is given up.
 _ATTEMPTS = 2
+# How a worker ends whose job took longer than it may.
+_LATE = "out of time"
 # How long workers that are called off may take to leave, in seconds.
 _GRACE = 5.0
 
@@ -30,8 +33,9 @@ _GRACE = 5.0
 class LocalEngine:
     """Spreads jobs over worker processes.
 
-    `weight` in a job says about how many bytes it reads, `apart` that it may end its process. Every
-    job is told the `run` it belongs to: what a task opens may stay open for the jobs of that run.
+    `weight` in a job says about how many bytes it reads, `apart` that it may end its process,
+    `memory` and `seconds` what a worker may take (`worker.py`). Every job is told the `run` it
+    belongs to: what a task opens may stay open for the jobs of that run.
     """
 
     def __init__(self, *, workers: int | None = None, address: str | None = None) -> None:
@@ -136,6 +140,8 @@ class _WorkerPool:
                 return process, _outcome(number, answer)
             status = self._end(process)
             process = None
+            if status == _LATE:
+                break
         return None, Reply(number, {}, lost=f"its worker died ({status})")
 
     def _start(self) -> subprocess.Popen[str]:
@@ -204,7 +210,7 @@ class _WorkerPool:
             complaints.seek(0)
             lines = complaints.read().decode(errors="replace").strip().splitlines()
         if status < 0:
-            return f"signal {-status}"
+            return _LATE if -status == signal.SIGALRM else f"signal {-status}"
         return f"exit code {status}" + (f": {lines[-1]}" if lines else "")
 
 
@@ -230,4 +236,4 @@ def _call_off(processes: Sequence[subprocess.Popen[str]]) -> None:
 
 
 def _no_worker(why: str) -> str:
-    return f"cannot start a worker process: {why}; --workers 1 does without"
+    return f"cannot start a worker process: {why}"

@@ -2,14 +2,19 @@
 
 Not a pool of the standard library: those import the caller's main module again, which a script
 that simply calls `dovetail.build` does not survive, and they speak pickle.
+
+A job may say how much memory this process may take for it, and how many seconds may pass until it
+tells that something is done. The limits are the system's: no library in here can hold them off.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -33,15 +38,34 @@ def main() -> None:
 def run(task: str, job: Json, folder: Path, answers: TextIO) -> Json:
     """Do one job; whatever goes wrong with it is part of the answer."""
     folder.mkdir(parents=True, exist_ok=True)
+    seconds = float(job.get("seconds", 0))
+
+    def tick(news: Json) -> None:
+        if news.get("done"):
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+        _send(answers, {"tick": news})
+
     try:
-        result = resolve(task)(job, folder, lambda news: _send(answers, {"tick": news}))
+        function = resolve(task)
+        _bound(job.get("memory"))
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        result = function(job, folder, tick)
     except OSError as error:
         return {"error": error.strerror or str(error), "errno": error.errno}
     except DovetailError as error:
         return {"error": str(error)}
     except Exception as error:  # noqa: BLE001 - the driver decides what to do about it
         return {"error": f"{type(error).__name__}: {error}"}
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
     return {"result": result}
+
+
+def _bound(memory: int | None) -> None:
+    """Bound the memory that this process may take; files that it maps do not count."""
+    with suppress(OSError, ValueError):  # where the system has no such limit
+        limit = resource.RLIM_INFINITY if memory is None else memory
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, resource.RLIM_INFINITY))
 
 
 def _leave(*_: object) -> None:

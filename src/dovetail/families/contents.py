@@ -17,11 +17,11 @@ from dovetail.arrays import found_in
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.domain import Kind, TableId
+from dovetail.domain.tables import TIMES
 from dovetail.hashing import Hashes
 from dovetail.names.table_name import TableName
 from dovetail.names.words import plain
 
-_TIMES = (Kind.DATE, Kind.TIMESTAMP)
 # How files and SQLite write dates.
 _DATE = re.compile(r"(?:19|20|21)\d\d-[01]\d-[0-3]\d")
 # Dates from here on are placeholders: "valid until further notice".
@@ -97,7 +97,7 @@ def family_tables(catalog: CatalogReader) -> list[FamilyTable]:
 
 def _is_time(kind: str, low: str, high: str) -> bool:
     """Whether a column holds dates: by its kind, or as text from one date to another."""
-    return kind in _TIMES or (
+    return kind in TIMES or (
         kind == Kind.TEXT and _DATE.match(low) is not None and _DATE.match(high) is not None
     )
 
@@ -160,6 +160,7 @@ class Contents:
         self._low: list[str] = columns["minimum"].to_pylist()
         self._high: list[str] = columns["maximum"].to_pylist()
         self._distinct: list[int] = numbers(columns["distinct"]).tolist()
+        self._kept: list[int] = numbers(columns["kept"]).tolist()
         self._hashes_at: list[int] = numbers(columns["hashes_at"]).tolist()
         names = catalog.records.tables["segment"].to_pylist()
         self._segments = [catalog.segment(name) for name in names]
@@ -218,14 +219,23 @@ class Contents:
         return tuple(self._distinct[_at(table, name)] for name in sorted(table.columns))
 
     def _shared(self, one: FamilyTable, other: FamilyTable, name: str) -> int:
-        """How many distinct values a column has in common in two tables."""
-        few, many = sorted((self._values(one, name), self._values(other, name)), key=len)
+        """How many distinct values a column has in common in two tables; of sketches, about."""
+        sets = [(self._values(table, name), table) for table in (one, other)]
+        sketched = [
+            values for values, table in sets if len(values) < self._distinct[_at(table, name)]
+        ]
+        if sketched:
+            # Up to the last value of the shorter one, both are complete.
+            end = min(values[-1] for values in sketched)
+            sets = [(values[: values.searchsorted(end, "right")], table) for values, table in sets]
+        (few, table), (many, _) = sorted(sets, key=lambda each: len(each[0]))
         blocks = (few[at : at + _BLOCK] for at in range(0, len(few), _BLOCK))
-        return sum(int(np.count_nonzero(found_in(block, many))) for block in blocks)
+        shared = sum(int(np.count_nonzero(found_in(block, many))) for block in blocks)
+        return round(shared * self._distinct[_at(table, name)] / max(len(few), 1))
 
     def _values(self, table: FamilyTable, name: str) -> Hashes:
         at = _at(table, name)
-        return self._segments[table.index].hashes(self._hashes_at[at], self._distinct[at])
+        return self._segments[table.index].hashes(self._hashes_at[at], self._kept[at])
 
     def _worth_comparing(self, one: FamilyTable, other: FamilyTable) -> list[str]:
         """The columns that are worth comparing, those of most distinct values first."""
@@ -239,7 +249,7 @@ class Contents:
 
     def _counted_through(self, table: FamilyTable, name: str) -> bool:
         at = _at(table, name)
-        if self._kind[at] != Kind.INTEGER:
+        if self._kind[at] != Kind.INTEGER or self._low[at] is None or self._high[at] is None:
             return False
         low, high = float(self._low[at]), float(self._high[at])
         return self._distinct[at] >= _DENSE * (high - low + 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,6 @@ from dovetail.hashing import Hashes
 from dovetail.joins.columns import ColumnArrays, ColumnValues, ValueSets
 from dovetail.joins.sketches import SAMPLE_SIZE, SketchIndex
 from dovetail.names.lookup import NameMatch
-
-Facts = TypeVar("Facts", bound=npt.NDArray[Any])
 
 # Pairs of columns that come together.
 BLOCK = 1 << 20
@@ -74,15 +72,6 @@ class Groups:
         first: Ints = self.members[self.starts[:-1]]
         return first
 
-    def spread(self, reduce: np.ufunc, values: Facts) -> Facts:
-        """For each member what a reduction gives over its group; as it is for those in none."""
-        if not len(self):
-            return values
-        spread = values.copy()
-        per_group = reduce.reduceat(values[self.members], self.starts[:-1])
-        spread[self.members] = np.repeat(per_group, np.diff(self.starts))
-        return spread
-
     @classmethod
     def of(cls, members: Ints, *facts: Ints) -> Groups:
         """Members grouped by facts that have an entry for each, in the order of these."""
@@ -123,17 +112,17 @@ class Bounds(Protocol):
     A dataclass of arrays, which workers can be given.
     """
 
-    def of_groups(self, children: Groups, keys: Groups) -> Bounds:
-        """The same, given the groups that children and keys fall into."""
-        ...
-
-    def within_groups(self, child: Ints, key: Ints) -> Flags:
-        """Whether the first columns of two groups are within bound, for all that they represent:
-        no pair is ruled out that by itself would not be."""
-        ...
-
     def within(self, child: Ints, key: Ints) -> Flags:
         """Whether each pair is within bound."""
+        ...
+
+
+class Running(Protocol):
+    """Knows which columns are looked at whatever they are called and hold; workers can be given
+    it, too."""
+
+    def near(self, child: Ints, key: Ints) -> Flags:
+        """Whether each column ends where a key does."""
         ...
 
 
@@ -187,6 +176,7 @@ class CandidateSearch:
     sets: npt.NDArray[np.int32]
     set_count: int
     minimum: Floats
+    running: Running | None = None
 
     def ranges(self) -> list[Range]:
         """All child groups in ranges of about equal work, estimated before it is done.
@@ -216,8 +206,8 @@ class CandidateSearch:
             eligible = self.distinctive[child] & self.distinctive[key]
             rest = np.flatnonzero(~eligible)
             eligible[rest] = self.named(child[rest], key[rest])
-            named = np.flatnonzero(eligible)
-            eligible[named] = bounds.within_groups(child[named], key[named])
+            if self.running is not None:
+                eligible |= self.running.near(child, key)
             groups = children[eligible], self.key_groups, keys[eligible]
             for child, key in products(self.child_groups, *groups):
                 apart = np.flatnonzero(self.table[child] != self.table[key])
@@ -244,7 +234,10 @@ class CandidateSearch:
         pair, by_value, by_rows = _tally(pair, weights, (stop - start) * count)
         rows = _sums(self.rows[first:last], self.sampled_at[start : stop + 1] - first)
         multiset, key_set = pair // count, pair % count
-        likely = (2 * by_value >= size[multiset]) | (2 * by_rows >= rows[multiset])
+        # Where less than half will do, samples may well have half of that.
+        few = self.minimum[start:stop] < 0.5
+        least = np.where(few, self.minimum[start:stop] / 2, 0.5)[multiset]
+        likely = (by_value >= least * size[multiset]) | (by_rows >= least * rows[multiset])
         filled, full = self.filled[start:stop][multiset], self.full[start:stop][multiset]
         likely &= ~full | (by_rows >= self.minimum[start:stop][multiset] * filled)
         return multiset[likely], key_set[likely]
@@ -266,6 +259,7 @@ def prepare_search(
     named: NameMatch,
     chosen: tuple[Flags, Flags],
     source_only: SourceOnly,
+    running: Running | None = None,
 ) -> CandidateSearch:
     """The search for the likely pairs of some children and some keys, both flagged by `chosen`.
 
@@ -305,6 +299,7 @@ def prepare_search(
         sets=index.sets,
         set_count=len(sets),
         minimum=arrays.least_rows[first],
+        running=running,
     )
 
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain, pairwise, takewhile
+from math import log
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, overload
 
@@ -25,6 +26,8 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import KeyView, numbers
 from dovetail.catalog.segment import Segment
 from dovetail.domain import Kind, TableId
+from dovetail.domain.sql import PUNCTUATION
+from dovetail.domain.tables import NUMBERS, TIMES
 from dovetail.engines.passes import Elsewhere, Passes, Workers, opened_here
 from dovetail.hashing import Hashes
 from dovetail.joins.parts import find_parts, merged
@@ -35,8 +38,6 @@ from dovetail.names.table_name import entity
 from dovetail.names.words import core, identifies, without_table_prefix
 from dovetail.ports import Json
 
-_NUMBERS = (Kind.INTEGER, Kind.REAL)
-_TIMES = (Kind.DATE, Kind.TIMESTAMP)
 # A day, a month or a quarter as people write it, with the time of day or without.
 _PERIOD = re.compile(
     r"\d{4}[-/.](0?[1-9]|1[0-2]|[Qq][1-4])([-/.]\d{1,2}([ T].*)?)?"
@@ -44,13 +45,25 @@ _PERIOD = re.compile(
     r"|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])?"
 )
 _CODE = re.compile(
-    r"[^@\s]+@[^@\s]+\.[^@\s.]+"  # an address of mail
+    r"[^@\s]+@[^@\s]+\.[^@\s.]+|«.+»"  # an address of mail, or what is masked
     # or no date or time, no word, and five letters and digits, three of them digits; or six, two
     r"|(?!\d{1,4}[-/.:]\d{1,2}([-/.:]\d{1,4})?([ T].*)?$)(?!.*[^\W\d_]{5})"
     r"((?=(\W*\w){5})(?=(\D*\d){3})|(?=(\W*\w){6})(?=(\D*\d){2})).*"
 )
-# Codes from which on the half of them is no chance, and that half.
+# Codes from which on the half of them is no chance, and that half; or, of more, less than half.
 _MANY_CODES, _PARTIAL = 20, 0.5
+_VERY_MANY_CODES, _SOME_OF_THEM = 100, 0.3
+# Nats that a digit and a letter tell, and that a value must tell beyond how many values there are.
+_DIGIT, _LETTER, _BEYOND = 2.3, 1.8, 3.0
+_SHORT_CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_])(?!.*[^\W\d_]{7})(?!.*\W.*\W.*\W)\S{4,}")
+# How many numbers, and from which on, are codes, if no more than this share of all between them.
+_SOME, _LONG, _SPARSE = 10, 100_000, 0.05
+# Beyond so many times the median of a column's numbers are a few that say nothing of the others.
+_FAR = 2.5
+# A number behind letters, without punctuation, and the share of examples that must be such.
+_NUMBERED = re.compile(r"[A-Za-z]*(\d{1,18})")
+_MOSTLY = 0.5
+_GONE = str.maketrans("", "", PUNCTUATION)
 _LETTERS = re.compile(r"[^\W\d_]*")
 # The file that a table is in, as the state of its source tells it.
 _FIRST_FILE = re.compile(r'{"files":\[\["((?:[^"\\]|\\.)*)"')
@@ -88,7 +101,8 @@ class ColumnArrays:
     `table` is the number of a column's table, `position` its index there. `called` is its name
     without a prefix that nearly all columns of its table have. `number` flags columns of numbers,
     `text` those that the source keeps as something else: padded, or behind a prefix. `filled`
-    counts the rows with a value; `low` and `high` are NaN unless the column holds numbers. `key`
+    counts the rows with a value; `low` and `high` are NaN unless the column holds numbers, or text
+    that reads as such, behind letters or not; `typical` is the median of its examples. `key`
     columns are unique but for a few rows entered twice. `values` are the distinct values of each.
     `period` flags days and months. `codes` flags text that chance does not make twice, such as
     policy numbers and e-mail addresses: it means the same wherever it occurs. `estimated` flags
@@ -112,6 +126,7 @@ class ColumnArrays:
     key: Flags
     low: Floats
     high: Floats
+    typical: Floats
     values: ValueSets
     period: Flags
     codes: Flags
@@ -141,12 +156,20 @@ class ColumnArrays:
         return may
 
     @property
+    def reach(self) -> Floats:
+        """How far the numbers of each column go, but for a few that are far out: 9999 for none."""
+        largest = np.maximum(np.abs(self.low), np.abs(self.high))
+        reach: Floats = np.fmin(largest, np.maximum(_FAR * np.abs(self.typical), self.distinct))
+        return reach
+
+    @property
     def least_rows(self) -> Floats:
         """The share of each column's rows that a key must hold: of codes, which no chance puts into
         another column, half are enough, as two systems never have all the same customers."""
         rows = self.thresholds.rows
-        partial = self.codes & (self.distinct >= _MANY_CODES)
-        least: Floats = np.where(partial, min(rows, _PARTIAL), rows)
+        least = np.full(len(self), rows)
+        for many, share in ((_MANY_CODES, _PARTIAL), (_VERY_MANY_CODES, _SOME_OF_THEM)):
+            least[self.codes & (self.distinct >= many)] = min(rows, share)
         return least
 
     @property
@@ -176,13 +199,14 @@ class ColumnArrays:
         widths = tables["columns"].to_numpy().astype(np.int64)
         table = np.repeat(np.arange(len(rows)), widths)
         starts = np.repeat(np.cumsum(widths) - widths, widths)
-        number = np.array([k in _NUMBERS for k in columns["kind"].to_pylist()], dtype=np.bool_)
+        number = np.array([k in NUMBERS for k in columns["kind"].to_pylist()], dtype=np.bool_)
         filled = rows[table] - columns["nulls"].to_numpy()
         distinct = columns["distinct"].to_numpy()
         unique = columns["unique"].to_numpy(zero_copy_only=False)
         sampled = np.array([text != "" for text in tables["estimated"].to_pylist()], dtype=np.bool_)
-        # A sample of a column may be without repetition where the column is not.
-        credible = ~sampled[table] | unique if sampled.any() else True
+        # A sample of a column may be without repetition where the column is not, and what a sketch
+        # lacks the column may have.
+        credible = (~sampled[table] | unique) & (columns["kept"].to_numpy() == distinct)
         passes = passes or ValuePasses(CatalogValues(catalog))
         names = columns["name"].to_pylist()
         ends = np.append(0, np.cumsum(widths)).tolist()
@@ -201,11 +225,12 @@ class ColumnArrays:
             unique=unique,
             key=(distinct > 0) & (distinct >= thresholds.unique * filled) & credible,
             estimated=sampled if sampled.any() else None,
-            low=_numbers(columns["minimum"], number),
-            high=_numbers(columns["maximum"], number),
+            low=_ends(columns, number, "minimum"),
+            high=_ends(columns, number, "maximum"),
+            typical=_typical(columns["examples"]),
             values=ValueSets(passes, np.arange(len(table))),
             period=_periods(columns, filled),
-            codes=_codes(columns["examples"], number),
+            codes=_codes(columns["examples"], number, distinct) | _long_numbers(columns, distinct),
             prefix=[_letters(text) for text in columns["minimum"].to_pylist()],
             thresholds=thresholds.resolved(catalog),
             files=_files(tables),
@@ -215,7 +240,8 @@ class ColumnArrays:
 class ColumnValues(Protocol):
     """The value sets of columns by number: sorted hashes, and how many rows hold each value.
 
-    Per set: how many `distinct` values it has, and how many rows are `filled`.
+    Per set: how many `distinct` values it has, and how many rows are `filled`. Of a large set that
+    is no candidate key the hashes are a sketch.
     """
 
     @property
@@ -250,8 +276,9 @@ class CatalogValues:
     """The value sets of a catalog's columns, numbered through the tables in order.
 
     The numbers after those are the columns' values under transforms (`normalized`), in the order in
-    which the catalog has them, and then the keys of tables that are kept in `parts`: `parted` are
-    the index of the table among these and the columns of each key.
+    which the catalog has them, then the keys of tables that are kept in `parts`, and these under
+    transforms: `parted` are the index of the table among these and the columns of each key.
+    `views` are all values under transforms, with their numbers.
     """
 
     def __init__(self, catalog: CatalogReader) -> None:
@@ -270,7 +297,9 @@ class CatalogValues:
         self._segment: list[int] = np.repeat(of_table, widths)[every].tolist()
         self.filled: Ints = filled[every]
         self.distinct = _and(columns["distinct"], [each.distinct for each in self.normalized])
-        self._sizes: list[int] = self.distinct.tolist()
+        self._sizes: list[int] = _and(
+            columns["kept"], [each.kept for each in self.normalized]
+        ).tolist()
         self._hashes_at: list[int] = _and(
             columns["hashes_at"], [each.hashes_at for each in self.normalized]
         ).tolist()
@@ -286,14 +315,38 @@ class CatalogValues:
         self._merged: list[tuple[Hashes, Counts]] = []
         for number, part in enumerate(self.parts):
             for key in part.keys:
-                values = merged(list(map(self.hashes, key)), list(map(self.counts, key)))
+                values = self._together(key)
                 if values is not None:
                     self.parted.append((number, key))
                     self._merged.append(values)
+        self.views = [(len(filled) + at, view) for at, view in enumerate(self.normalized)]
+        self.views += self._views_of_parts(len(filled))
         distinct = np.array([len(hashes) for hashes, _ in self._merged], dtype=np.int64)
         rows = np.array([int(counts.sum()) for _, counts in self._merged], dtype=np.int64)
         self.distinct = np.append(self.distinct, distinct)
         self.filled = np.append(self.filled, rows)
+
+    def _together(self, sets: Sequence[int]) -> tuple[Hashes, Counts] | None:
+        """The values of a key of all parts."""
+        return merged(list(map(self.hashes, sets)), list(map(self.counts, sets)))
+
+    def _views_of_parts(self, columns: int) -> Iterator[tuple[int, KeyView]]:
+        """The keys of tables in parts under the transforms that change every part, with the numbers
+        of their sets."""
+        by_column: dict[int, dict[str, int]] = defaultdict(dict)
+        for at, view in enumerate(self.normalized):
+            by_column[view.column][view.transform] = at
+        for number, (_, key) in enumerate(self.parted):
+            for transform in by_column[key[0]]:
+                views = [by_column[column].get(transform) for column in key]
+                sets = [columns + view for view in views if view is not None]
+                values = self._together(sets) if len(sets) == len(key) else None
+                if values is not None:
+                    largest = max(self.normalized[at - columns].maximum for at in sets)
+                    self._merged.append(values)
+                    number_of_set = len(self._read) + len(self._merged) - 1
+                    size, of = len(values[0]), columns + number
+                    yield number_of_set, KeyView(of, transform, largest, size, size, 0, None)
 
     def trust(self) -> None:
         """From now on read values without comparing their files with their checksums."""
@@ -451,12 +504,12 @@ def _periods(columns: pa.Table, filled: Ints) -> Flags:
     """
     kinds, examples = columns["kind"].to_pylist(), columns["examples"].combine_chunks()
     low, high = columns["minimum"].to_pylist(), columns["maximum"].to_pylist()
-    flags = np.array([kind in _TIMES for kind in kinds], dtype=np.bool_)
+    flags = np.array([kind in TIMES for kind in kinds], dtype=np.bool_)
     for column in np.flatnonzero(~flags & (filled > 0)).tolist():
         first = low[column]
         if first is None or not first[:1].isdigit() or not _PERIOD.fullmatch(first):
             continue
-        ends = kinds[column] not in _NUMBERS or bool(_PERIOD.fullmatch(high[column] or ""))
+        ends = kinds[column] not in NUMBERS or bool(_PERIOD.fullmatch(high[column] or ""))
         flags[column] = ends and all(map(_PERIOD.fullmatch, examples[column].as_py()))
     return flags
 
@@ -467,19 +520,57 @@ def _letters(text: str | None) -> str:
     return letters[0].casefold() if letters else ""
 
 
-def _codes(examples: pa.ChunkedArray, number: Flags) -> Flags:
+def _codes(examples: pa.ChunkedArray, number: Flags, distinct: Ints) -> Flags:
     """Columns of text all of whose examples are codes, or addresses of mail."""
+    listed = examples.combine_chunks()
+    alike = _share_like(listed, r"@|«|\d.*\d|\d.*[A-Za-z]|[A-Za-z].*\d")
+    flags: Flags = ~number & (alike == 1.0)
+    for column in np.flatnonzero(flags).tolist():
+        flags[column] = are_codes(listed[column].as_py(), int(distinct[column]))
+    return flags
+
+
+def are_codes(texts: Sequence[str], distinct: int) -> bool:
+    """Whether some of a column's distinct values are codes, or addresses of mail.
+
+    >>> are_codes(["EMP-00817", "EMP-03352"], 400), are_codes(["north", "south"], 4)
+    (True, False)
+    """
+    return all(map(_CODE.fullmatch, texts)) or (
+        all(map(_SHORT_CODE.fullmatch, texts)) and _told(texts) > _BEYOND + log(distinct)
+    )
+
+
+def _share_like(listed: pa.ListArray, pattern: str) -> Floats:
+    """The share of each column's examples that a pattern is in; 0 without examples."""
     import pyarrow.compute as pc  # takes long to load, and a question needs none of it
 
-    listed = examples.combine_chunks()
-    values = listed.flatten()
-    possible = pc.match_substring_regex(values, r"@|\d.*\d")
-    before = np.append(0, np.cumsum(pc.fill_null(possible, False).to_numpy(zero_copy_only=False)))
+    alike = pc.fill_null(pc.match_substring_regex(listed.flatten(), pattern), False)
+    before = np.append(0, np.cumsum(alike.to_numpy(zero_copy_only=False)))
     ends = listed.offsets.to_numpy() - listed.offsets[0].as_py()
-    sizes = np.diff(ends)
-    flags: Flags = ~number & (sizes > 0) & (before[ends[1:]] - before[ends[:-1]] == sizes)
-    for column in np.flatnonzero(flags).tolist():
-        flags[column] = all(map(_CODE.fullmatch, listed[column].as_py()))
+    share: Floats = (before[ends[1:]] - before[ends[:-1]]) / np.maximum(np.diff(ends), 1)
+    return share
+
+
+def _told(texts: Sequence[str]) -> float:
+    """The nats that one of some codes tells, by its digits and letters after what all begin with.
+
+    >>> round(_told(["ARC01", "BCN02"]), 1), round(_told(["C001", "C002"]), 1)
+    (10.0, 2.3)
+    """
+    ends = zip(min(texts), max(texts), strict=False)
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], ends))
+    rest = [text[same:] for text in texts] if len(texts) > 1 else texts
+    digits = sum(char.isdigit() for text in rest for char in text)
+    letters = sum(char.isalpha() for text in rest for char in text)
+    return (_DIGIT * digits + _LETTER * letters) / len(rest)
+
+
+def _long_numbers(columns: pa.Table, distinct: Ints) -> Flags:
+    """Columns of whole numbers so long, and so far apart, that they are codes too."""
+    whole = np.array([k == Kind.INTEGER for k in columns["kind"].to_pylist()], dtype=np.bool_)
+    low, high = (_numbers(columns[end], whole) for end in ("minimum", "maximum"))
+    flags: Flags = (low >= _LONG) & (distinct >= _SOME) & (distinct < _SPARSE * (high - low))
     return flags
 
 
@@ -489,6 +580,45 @@ def _numbers(texts: pa.ChunkedArray, number: Flags) -> Floats:
     parsed = np.full(len(texts), np.nan)
     parsed[number] = [float(text) if text else np.nan for text in listed]
     return parsed
+
+
+def _ends(columns: pa.Table, number: Flags, end: str) -> Floats:
+    """The least or the largest number of each column, of text too that reads as numbers behind
+    letters or none.
+
+    Where that of the texts is an odd one, the examples stand for it if most of them are numbers:
+    one bad row says nothing of the others.
+    """
+    ends = _numbers(columns[end], number)
+    for column, text in enumerate(columns[end].to_pylist()):
+        if text and not number[column]:
+            ends[column] = _number_in(text)
+    examples = columns["examples"].combine_chunks()
+    mostly = _share_like(examples, r"\d\z") > _MOSTLY
+    for column in np.flatnonzero(mostly & ~number & np.isnan(ends)).tolist():
+        read = np.array(list(map(_number_in, examples[column].as_py())))
+        if np.isfinite(read).mean() > _MOSTLY:
+            ends[column] = np.nanmin(read) if end == "minimum" else np.nanmax(read)
+    return ends
+
+
+def _typical(examples: pa.ChunkedArray) -> Floats:
+    """The median of the numbers that each column's examples read as; NaN where these are none."""
+    read = [[_number_in(text) for text in texts or ()] for texts in examples.to_pylist()]
+    found = [sorted(number for number in each if number == number) for each in read]
+    return np.array([each[len(each) // 2] if each else np.nan for each in found])
+
+
+def _number_in(text: str) -> float:
+    """The number that a text is, behind letters and without punctuation; NaN if it is none.
+
+    >>> _number_in("C-0012"), _number_in("0012~77 old")
+    (12.0, nan)
+    """
+    if not text[-1:].isdigit():
+        return np.nan
+    found = _NUMBERED.fullmatch(text.removesuffix(".0").translate(_GONE))
+    return float(found[1]) if found else np.nan
 
 
 class TableColumns:

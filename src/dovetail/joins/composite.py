@@ -15,7 +15,7 @@ from dovetail.domain import JoinEdge, TableId
 from dovetail.hashing import Hashes
 from dovetail.joins.columns import HARDLY_ANY, ColumnArrays, TableColumns, probability
 from dovetail.joins.counting import count_shared
-from dovetail.joins.databases import LatentDatabases
+from dovetail.joins.databases import same_thing
 from dovetail.joins.features import Weights
 from dovetail.joins.rows import RowHashes, RowQuestions, RowReader, mixed_in, row_tuples
 from dovetail.names.references import refers
@@ -34,11 +34,14 @@ _COMMON_SMALL = 32
 _MOST_PARTS = 32
 
 
-# The least share of the child's rows that must be found: several columns agree by less chance.
-LEAST_SHARE = 0.9
+# The least share of the child's rows that must be found: in each of several columns a few are bad.
+LEAST_SHARE = 0.75
 _MOST_COLUMNS = 3
-# How much values must say for a composite key that nothing is named after.
-_PROVED = 0.9
+# The share of rows that the only table of one source with such a key must hold where nothing is
+# named after it, and the nats that this is worth.
+_WHOLE, _ONLY = 0.99, 5.0
+# Letters of a table's name that a part of its key, which is a bare code there, may be named by.
+_SHORTEST = 3
 # Combinations of columns that are tried together.
 _AT_ONCE = 4096
 # A column of the child and the column of the parent that it refers to.
@@ -66,7 +69,6 @@ class CompositeKeys:
 
     arrays: ColumnArrays
     columns: TableColumns
-    databases: LatentDatabases
     rows: RowQuestions
     weights: Weights
 
@@ -74,12 +76,12 @@ class CompositeKeys:
         """The composite foreign keys, scored."""
         edges = list(self._narrowest())
         parents = Counter(map(_referring, edges))
+        wholly = Counter(_referring(edge) for edge in edges if _holds_all(edge))
         for edge in edges:
-            only = parents[_referring(edge)] == 1
-            if only and edge.evidence["name"]:
+            if parents[_referring(edge)] == 1 and edge.evidence["name"]:
                 yield _raised(edge, self.weights.key)
-            elif only and edge.evidence["value"] >= _PROVED and self._within_source(edge):
-                yield _raised(edge, self.weights.value)
+            elif _holds_all(edge) and wholly[_referring(edge)] == 1 and self._within_source(edge):
+                yield _raised(edge, _ONLY)
             else:
                 yield edge
 
@@ -89,11 +91,7 @@ class CompositeKeys:
 
     def _narrowest(self) -> Iterator[JoinEdge]:
         """Between every two tables the best foreign key of the fewest columns."""
-        pairs = [
-            (tables, sorted(parts))
-            for tables, parts in sorted(self._same_names().items())
-            if not self.databases.clash(*tables)
-        ]
+        pairs = [(tables, sorted(parts)) for tables, parts in sorted(self._same_names().items())]
         answers = self.rows.ask(composite, [self._question(*pair) for pair in pairs])
         if not any(answers):
             return
@@ -127,6 +125,7 @@ class CompositeKeys:
         names = Encoded.of([words(table.name) for table in arrays.ids]).codes
         left, right = arrays.table[child], arrays.table[parent]
         apart = (left != right) & (names[left] != names[right])
+        apart &= ~same_thing(arrays, left, right)
         child, parent = child[apart], parent[apart]
         pair = arrays.table[child] * len(arrays.ids) + arrays.table[parent]
         shared = _times(pair)
@@ -162,7 +161,31 @@ class CompositeKeys:
                 keys = same[[self._may_be_part_of_key(column) for column in same.tolist()]]
                 children.append(np.repeat(same, len(keys)))
                 parents.append(np.tile(keys, len(same)))
+        for child, parent in self._bare_keys(alike):
+            children.append(np.array([child]))
+            parents.append(np.array([parent]))
         return np.concatenate(children), np.concatenate(parents)
+
+    def _bare_keys(self, alike: Mapping[Words, Sequence[int]]) -> Iterator[Part]:
+        """Columns that are called as a table of their source is, with its bare code: a part of its
+        key elsewhere has no other name."""
+        arrays = self.arrays
+        if not arrays.thresholds.sources:
+            return
+        keys: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for column in np.flatnonzero(arrays.filled > 0).tolist():
+            bare = arrays.called[column] != arrays.name[column] and not core(arrays.called[column])
+            table = arrays.ids[int(arrays.table[column])]
+            if bare and self._may_be_part_of_key(column) and len(entity(table.name)) == 1:
+                (about,) = entity(table.name)
+                for end in range(_SHORTEST, len(about) + 1):
+                    keys[table.source, about[:end]].append(column)
+        for called, columns in alike.items():
+            for column in columns if len(called) == 1 and keys else ():
+                own = int(arrays.table[column])
+                for key in keys.get((arrays.ids[own].source, called[0]), ()):
+                    if own != arrays.table[key]:
+                        yield column, key
 
     def _may_be_part_of_key(self, column: int) -> bool:
         table = int(self.arrays.table[column])
@@ -229,6 +252,11 @@ def _times(items: Ints) -> Ints:
 
 def _referring(edge: JoinEdge) -> tuple[TableId, frozenset[str]]:
     return edge.left, frozenset(column for column, _ in edge.columns)
+
+
+def _holds_all(edge: JoinEdge) -> bool:
+    """Whether hardly a row is without a partner."""
+    return edge.evidence["row_containment"] >= _WHOLE
 
 
 def _raised(edge: JoinEdge, more: float) -> JoinEdge:

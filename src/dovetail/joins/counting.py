@@ -1,4 +1,5 @@
-"""Exact counts for many pairs of value sets: distinct values in common, and rows matched.
+"""Counts for many pairs of value sets: distinct values in common, and rows matched. They are
+exact, unless the child is known by a sketch.
 
 Pairs of a few values each are compared all at once. Of the others, children with many pairs are
 counted together, as a product of matrices, and the rest pair by pair.
@@ -51,6 +52,7 @@ def count_pairs(values: ColumnValues, first: int, last: int, shared: Mapping[str
     pairs.count_small()
     pairs.count_busy()
     pairs.count_rest()
+    pairs.scale(values.distinct[child], values.filled[child])
     return {"shared": pairs.shared, "rows": pairs.rows}
 
 
@@ -138,6 +140,14 @@ class _Pairs:
             present = found_in(self.hashes[child], self.sets[int(self.parent[at])])
             self.shared[at] = np.count_nonzero(present)
             self.rows[at] = self.counts[child][present].sum()
+
+    def scale(self, distinct: Ints, filled: Ints) -> None:
+        """Where a child is known by a sketch, scale its counts up to all of its values and rows."""
+        for at in np.flatnonzero(_lengths(self.hashes)[self.child] < distinct).tolist():
+            child = int(self.child[at])
+            values, rows = len(self.hashes[child]), int(self.counts[child].sum())
+            self.shared[at] = round(int(self.shared[at]) * int(distinct[at]) / values)
+            self.rows[at] = round(int(self.rows[at]) * int(filled[at]) / rows)
 
 
 def _lengths(sets: Sequence[Hashes]) -> Ints:

@@ -12,17 +12,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.arrays import Encoded, Flags, Floats, Ints, sorted_distinct
+from dovetail.arrays import Encoded, Flags, Floats, Ints, firsts, sorted_distinct
 from dovetail.components import Components
 from dovetail.joins.candidates import Candidates
 from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.features import DEFAULT_WEIGHTS, Features, Weights, ranks
-from dovetail.names.table_name import TableName, entity
+from dovetail.names.references import ROLE
+from dovetail.names.table_name import TableName, copy_marks, entity
 from dovetail.names.words import plain, words
 
 # The share of columns that versions of one table have in common, and nats by which a version of the
 # child's own table yields to every other parent.
 _ALIKE, _VERSION = 0.7, 20.0
+# The share of the rows found in a satellite that its master must hold.
+_AS_MANY = 0.95
+# How far words must name a parent for others that nothing names to be none, and what values say
+# that speak for themselves.
+_NAMED, _PROVED = 0.5, 0.5
 # Tables that make a database.
 _SEVERAL = 3
 
@@ -100,9 +106,10 @@ def score_jointly(
     candidates: Candidates,
     features: Features,
     logit: Floats,
+    rung: Floats,
     weights: Weights = DEFAULT_WEIGHTS,
 ) -> ScoredEdges:
-    """Score every candidate in view of the others, given its logit by itself.
+    """Score every candidate in view of the others, given its logit by itself, and its rung.
 
     Sure edges without competition form latent databases. What would put two tables of one name into
     one of them is blocked, which decides between competitors that remain; until nothing grows.
@@ -112,9 +119,14 @@ def score_jointly(
     tables = len(arrays.ids)
     low, high = np.minimum(left, right), np.maximum(left, right)
     pairs, pair = np.unique(low * tables + high, return_inverse=True)
-    rank = ranks(features, logit, weights)
-    versions = same_thing(arrays, left, right)
+    rank = ranks(features, logit, rung, weights) - weights.complete * lacking(arrays, candidates)
     backward = backwards(arrays, candidates, rank)
+    versions = same_thing(arrays, left, right)
+    if arrays.thresholds.sources:
+        backward |= copies_apart(arrays, candidates, versions) & (features.across > 0)
+        own = np.where(versions | backward, -np.inf, rank)
+        versions |= satellites(arrays, candidates, own, logit, features.name, rung)
+        versions |= unnamed(candidates, features)
     order = _name_order(arrays, candidates)
     levels = list(weights.levels)
     while True:
@@ -142,6 +154,16 @@ def score_jointly(
             levels.pop(0)
 
 
+def lacking(arrays: ColumnArrays, candidates: Candidates) -> Floats:
+    """The share of a column's rows that each candidate lacks and another of its candidates has: a
+    master is the most complete."""
+    share = candidates.rows / np.maximum(arrays.filled[candidates.child], 1)
+    most = np.zeros(len(arrays))
+    np.maximum.at(most, candidates.child, share)
+    short: Floats = most[candidates.child] - share
+    return short
+
+
 def same_thing(arrays: ColumnArrays, left: Ints, right: Ints) -> Flags:
     """Which pairs of tables are versions, parts or copies of one: of one source, about the same by
     their names, with mostly the same columns. What they share is no reference."""
@@ -156,6 +178,18 @@ def same_thing(arrays: ColumnArrays, left: Ints, right: Ints) -> Flags:
         one, other = columns[int(left[at])], columns[int(right[at])]
         same[at] = len(one & other) >= _ALIKE * min(len(one), len(other))
     return same
+
+
+def copies_apart(arrays: ColumnArrays, candidates: Candidates, versions: Flags) -> Flags:
+    """Which candidates are of a copy whose original holds the same: only that one, not the copy,
+    joins another system."""
+    marked = np.array([bool(copy_marks(table.name)) for table in arrays.ids], dtype=np.bool_)
+    copied = np.zeros(len(arrays), dtype=np.bool_)
+    original = versions & ~marked[arrays.table[candidates.parent]]
+    copied[candidates.child[original]] = True
+    copied &= marked[arrays.table]
+    flags: Flags = copied[candidates.child]
+    return flags
 
 
 def backwards(arrays: ColumnArrays, candidates: Candidates, rank: Floats) -> Flags:
@@ -173,6 +207,49 @@ def backwards(arrays: ColumnArrays, candidates: Candidates, rank: Floats) -> Fla
     larger = arrays.distinct[child[both]] > arrays.distinct[parent[both]]
     flags[both] = (own < turn) | ((own == turn) & larger)
     return flags
+
+
+def satellites(
+    arrays: ColumnArrays,
+    candidates: Candidates,
+    rank: Floats,
+    logit: Floats,
+    name: Floats,
+    rung: Floats,
+) -> Flags:
+    """Which candidates lead to a column that itself refers to the master of the child's domain.
+
+    A member of a domain joins its master, not the nearest column that happens to hold its values:
+    where the parent's own best parent holds the child's rows too, is of no other system than the
+    parent is, writes keys as the parent does, and the child is named after it as far, it is the
+    master of both.
+    """
+    child, parent, count = candidates.child, candidates.parent, len(arrays)
+    order = np.lexsort((parent, -rank, child))
+    order = order[firsts(child[order])]
+    order = order[(logit[order] > 0) & np.isfinite(rank[order])]
+    master = np.full(count, -1, dtype=np.int64)
+    master[child[order]] = parent[order]
+    pairs = child * count + parent
+    by_pair = np.argsort(pairs)
+    wanted = child * count + master[parent]
+    at = np.searchsorted(pairs[by_pair], wanted)
+    at[at == len(by_pair)] = 0
+    other = by_pair[at] if len(by_pair) else by_pair
+    source = Encoded.of([table.source for table in arrays.ids]).codes[arrays.table]
+    near = source[master[parent]] == source[parent]
+    holds = candidates.rows[other] >= _AS_MANY * candidates.rows
+    flags: Flags = (master[parent] >= 0) & (pairs[other] == wanted) & near & holds
+    return flags & (logit[other] > 0) & (name[other] >= name) & (rung[other] <= rung)
+
+
+def unnamed(candidates: Candidates, features: Features) -> Flags:
+    """Which candidates nothing names and values hardly tell, where words name another one."""
+    named = np.zeros(int(candidates.child.max(initial=-1)) + 1)
+    words = np.where(features.name == ROLE, 0.0, features.name)
+    np.maximum.at(named, candidates.child, words)
+    silent: Flags = (features.name == 0) & (features.value < _PROVED)
+    return silent & (named[candidates.child] >= _NAMED)
 
 
 def competition(

@@ -237,14 +237,15 @@ def _match(catalog: CatalogReader, child: _Side, parent: _Side, columns: Columns
 def _count(catalog: CatalogReader, child: _Side, parent: _Side, pair: tuple[str, str]) -> _Match:
     """The same of one pair of columns."""
     own, other = pair
-    values = catalog.hashes(child.id, child.place[own])
-    rows = catalog.counts(child.id, child.place[own])
-    keys = catalog.hashes(parent.id, parent.place[other])
+    (values, rows), (keys, times), scale = catalog.compared(
+        (child.id, child.place[own]), (parent.id, parent.place[other])
+    )
     present = found_in(values, keys)
-    several = found_in(values, keys[catalog.counts(parent.id, parent.place[other]) > 1])
+    several = found_in(values, keys[times > 1])
     matched = int(rows[present].sum())
     alone = matched - int(rows[several].sum())
-    return _Match(int((~present).sum()), int(several.sum()), int(rows.sum()), matched, alone)
+    missing = round(scale * int((~present).sum()))
+    return _Match(missing, round(scale * int(several.sum())), int(rows.sum()), matched, alone)
 
 
 def _reweighed(
@@ -265,7 +266,9 @@ def _reweighed(
     if right is not None and right.is_key(other):
         shift += weights.key * (1 - evidence["key"])
     if left is not None and left.candidate_keys:
-        if left.primary == (own,):
+        # Masters of two systems are both primary keys.
+        masters = evidence["across"] and (evidence["code"] or "transformed" in evidence)
+        if left.primary == (own,) and not masters:
             shift -= weights.own * (1 - evidence["own"])
         elif not left.uses(own):
             shift += weights.own * evidence["own"]

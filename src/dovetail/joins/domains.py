@@ -3,8 +3,10 @@ through others, hold the same identifiers."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -12,40 +14,66 @@ import pyarrow as pa
 from dovetail.arrays import found_in
 from dovetail.catalog.reader import CatalogReader
 from dovetail.components import Components
-from dovetail.domain import DomainColumn, JoinEdge, KeyDomain, TableId
-from dovetail.domain.sql import CASE, DAY, PUNCTUATED, PUNCTUATION
-from dovetail.hashing import Hashes, hash_values
+from dovetail.domain import DeclaredKeys, DomainColumn, JoinEdge, KeyDomain, TableId
+from dovetail.domain.sql import CASE, CUT, DAY, PREFIX, PUNCTUATED, PUNCTUATION, ZEROS, rung
+from dovetail.hashing import hash_values
 from dovetail.joins.columns import CatalogValues
+from dovetail.names.references import refers
 from dovetail.names.table_name import entity
-from dovetail.names.words import core
+from dovetail.names.words import ID_WORDS, PREPOSITIONS, core, plural, words
 
 # A column by its table and name.
 _Column = tuple[TableId, str]
 _GONE = str.maketrans("", "", PUNCTUATION)
 
 
-def key_domains(catalog: CatalogReader, edges: Iterable[JoinEdge]) -> list[KeyDomain]:
-    """The key domains that some joins make, those of the most columns first.
+class KeyDomains:
+    """The key domains that some joins make, each worked out when it is asked for.
 
-    Joins by several columns, by names alone and with calendars make none.
+    Joins by several columns, on a condition, by names alone and with calendars make none.
     """
-    sure = [edge for edge in edges if len(edge.columns) == 1 and _by_values(edge)]
-    parts = [(edge.left, edge.columns[0][0]) for edge in sure]
-    keys = [(edge.right, edge.columns[0][1]) for edge in sure]
-    groups = Components([*parts, *keys], zip(keys, parts, strict=True)).groups()
-    into = Counter(keys)
-    best: dict[_Column, JoinEdge] = {}
-    for column, edge in zip(parts, sure, strict=True):
-        if edge.left != edge.right:
-            best.setdefault(column, edge)
-    values = _Values(catalog)
-    domains = [_domain(values, group, best, into) for group in groups if len(group) > 1]
-    return sorted(domains, key=lambda domain: (-len(domain.columns), str(domain.master)))
+
+    def __init__(self, catalog: CatalogReader, edges: Iterable[JoinEdge]) -> None:
+        sure = [edge for edge in edges if len(edge.columns) == 1 and _by_values(edge)]
+        children = [(edge.left, edge.columns[0][0]) for edge in sure]
+        keys = [(edge.right, edge.columns[0][1]) for edge in sure]
+        groups = Components([*children, *keys], zip(keys, children, strict=True)).groups()
+        self._groups = [group for group in groups if len(group) > 1]
+        self._into = Counter(keys)
+        self._best: dict[_Column, JoinEdge] = {}
+        for column, edge in zip(children, sure, strict=True):
+            if edge.left != edge.right:
+                self._best.setdefault(column, edge)
+        self._catalog = catalog
+        self._made: dict[int, KeyDomain] = {}
+        declared = zip(catalog.ids, catalog.records.tables["keys"].to_pylist(), strict=True)
+        self._primary = {
+            (table, *DeclaredKeys.from_text(text).primary) for table, text in declared if text
+        }
+
+    @cached_property
+    def _values(self) -> _Values:
+        return _Values(self._catalog)
+
+    def of(self, table: TableId | None = None) -> list[KeyDomain]:
+        """Those of a table, or all, those of the most columns first."""
+        domains = [
+            self._domain(number)
+            for number, group in enumerate(self._groups)
+            if table is None or any(table == own for own, _ in group)
+        ]
+        return sorted(domains, key=lambda domain: (-len(domain.columns), str(domain.master)))
+
+    def _domain(self, number: int) -> KeyDomain:
+        if number not in self._made:
+            group = self._groups[number]
+            self._made[number] = _domain(self._values, group, self._best, self._into, self._primary)
+        return self._made[number]
 
 
 def _by_values(edge: JoinEdge) -> bool:
     evidence = edge.evidence
-    return "names_only" not in evidence and not evidence.get("calendar")
+    return not edge.when and "names_only" not in evidence and not evidence.get("calendar")
 
 
 def _domain(
@@ -53,12 +81,15 @@ def _domain(
     group: Sequence[_Column],
     best: Mapping[_Column, JoinEdge],
     into: Mapping[_Column, int],
+    primary: Collection[tuple[object, ...]],
 ) -> KeyDomain:
-    def order(column: _Column) -> tuple[bool, bool, int, TableId, str]:
-        """The master first: what refers to none of its own source, and most refer to."""
+    def order(column: _Column) -> tuple[bool, bool, bool, int, TableId, str]:
+        """The master first: what refers to none of its own source, is declared to be its table's
+        primary key, and most refer to."""
         edge = best.get(column)
         own = edge is not None and edge.right.source == edge.left.source
-        return own, edge is not None, -into.get(column, 0), *column
+        undeclared = column not in primary
+        return own, edge is not None, undeclared, -into.get(column, 0), *column
 
     by_source: dict[str, list[_Column]] = defaultdict(list)
     for column in group:
@@ -69,11 +100,42 @@ def _domain(
     columns = {column: values.column(column, best.get(column)) for column in sorted(group)}
     table, name = master
     return KeyDomain(
-        name if core(name) else " ".join((*entity(table.name), name)),
+        domain_name(table.name, name),
         columns[master],
         {source: columns[column] for source, column in masters.items()},
         tuple(columns.values()),
     )
+
+
+# What words that identify are said as, where there are many; others are numbers.
+_SAID = {
+    "ids": ("id", "ids", "identifier", "pk", "fk", "sk", "nk", "uuid", "guid", "ref"),
+    "codes": ("code", "cd", "cde", "kode", "kod", "codigo", "cod"),
+    "keys": ("key", "cle", "clave"),
+}
+_MAIL = frozenset(("mail", "email"))
+
+
+def domain_name(table: str, column: str) -> str:
+    """What people would call the identifiers that a column of a table holds.
+
+    >>> domain_name("orders", "order_no"), domain_name("T_CUST", "id"), domain_name("x", "iban")
+    ('order numbers', 'cust ids', 'ibans')
+    >>> domain_name("customers", "cust_code"), domain_name("partner", "email")
+    ('customer codes', 'partner e-mail addresses')
+    """
+    about, called = entity(table), core(column)
+    ends = [word for word in words(column) if word in ID_WORDS]
+    if _MAIL & set(words(column)):
+        return " ".join((*about, "e-mail addresses"))
+    plain = not PREPOSITIONS & set(about)  # else its words are not in the order they are said in
+    if not called or (plain and float(refers([called], [about])[0]) > 0.5):
+        called = about if ends else called
+    if not ends:
+        *front, last = called or (column,)
+        return " ".join((*front, plural(last)))
+    said = next((many for many, ones in _SAID.items() if ends[-1] in ones), "numbers")
+    return " ".join((*called, said))
 
 
 class _Values:
@@ -100,23 +162,24 @@ class _Values:
         if edge is None:
             return DomainColumn(*column)
         parent = (edge.right, edge.columns[0][1])
-        own = self._hashes(self._numbers[column], edge.transform)
-        missing = own[~found_in(own, self._hashes(self._numbers[parent], edge.transform))]
+        child = self._set(self._numbers[column], edge.transform)
+        own = self._values.hashes(child)
+        keys = self._values.hashes(self._set(self._numbers[parent], edge.transform))
+        missing = own[~found_in(own, keys)]
+        count = round(len(missing) * int(self._values.distinct[child]) / max(len(own), 1))
         examples: list[str] = self._examples[self._numbers[column]].as_py() or []
         lacking = [text for text in examples if _hash(text, edge.transform) in missing]
-        return DomainColumn(
-            *column, parent, edge.transform, edge.match_rate, len(missing), tuple(lacking)
-        )
+        return DomainColumn(*column, parent, edge.transform, edge.match_rate, count, tuple(lacking))
 
-    def _hashes(self, column: int, transform: str) -> Hashes:
+    def _set(self, column: int, transform: str) -> int:
         """The values of a column at the rung that a transform names, or as they are."""
-        names = [transform, *(name for name in _SAME_RUNG.get(transform, ()))]
+        names = [transform, *_SAME_RUNG.get(rung(transform), ())]
         numbers = (self._forms.get((column, name)) for name in names)
-        return self._values.hashes(next((n for n in numbers if n is not None), column))
+        return next((n for n in numbers if n is not None), column)
 
 
 # Transforms that are one rung: a column may need less of it than the other.
-_SAME_RUNG = {"prefix": ("zeros",), "zeros": ("prefix",)}
+_SAME_RUNG = {PREFIX: (ZEROS,), ZEROS: (PREFIX,), CUT: (PUNCTUATED, ZEROS)}
 
 
 def _hash(text: str, transform: str) -> np.uint64:
@@ -126,6 +189,10 @@ def _hash(text: str, transform: str) -> np.uint64:
         value = text.strip().lower().translate(_GONE if transform == PUNCTUATED else {})
     elif transform == DAY:
         value = text[:10]
+    elif rung(transform) == CUT:
+        _, front, back = transform.split(":")
+        cut = re.sub(rf"\A(?:{front})", "", text.lower().translate(_GONE)).removesuffix(back)
+        value = int(cut) if cut.isdecimal() else cut
     elif transform:
         digits = text.translate(_GONE).lstrip(
             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -133,8 +200,3 @@ def _hash(text: str, transform: str) -> np.uint64:
         value = int(digits) if digits.isdecimal() else text
     hashed: np.uint64 = hash_values(pa.array([value]))[0]
     return hashed
-
-
-def of_table(domains: Iterable[KeyDomain], table: TableId) -> Iterator[KeyDomain]:
-    """The domains that a table has a column of."""
-    return (each for each in domains if any(column.table == table for column in each.columns))

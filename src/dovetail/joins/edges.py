@@ -16,10 +16,11 @@ import pyarrow.parquet as pq
 from dovetail.catalog.generation import EVIDENCE, JOINS, Part
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
+from dovetail.domain.sql import QueryNames
 
 FILE = "edges.parquet"
 # How joins are scored: evidence of another version is made again.
-SCORING_VERSION = 12
+SCORING_VERSION = 16
 SCHEMA = pa.schema(
     [
         ("left_source", pa.string()),
@@ -32,6 +33,7 @@ SCHEMA = pa.schema(
         ("match_rate", pa.float64()),
         ("evidence", pa.map_(pa.string(), pa.float64())),
         ("transform", pa.string()),
+        ("when", pa.list_(pa.string())),
     ]
 )
 
@@ -41,7 +43,8 @@ Ends = tuple[TableId, TableId]
 def stored_edges(catalog: CatalogReader) -> StoredEdges:
     """The joins of a catalog, the surest first: the evidence with what declared keys and past
     queries say."""
-    return StoredEdges.read(catalog.parts.get(JOINS) or catalog.part(EVIDENCE))
+    part = catalog.parts.get(JOINS) or catalog.part(EVIDENCE)
+    return StoredEdges.read(part, catalog.query_names)
 
 
 def write_edges(edges: Sequence[JoinEdge], folder: Path) -> None:
@@ -122,7 +125,8 @@ class StoredEdges(LazyEdges):
     each one joins without making it.
     """
 
-    def __init__(self, rows: pa.Table) -> None:
+    def __init__(self, rows: pa.Table, names: QueryNames | None = None) -> None:
+        self._names = names
         column = {name: rows[name].combine_chunks() for name in rows.column_names}
         lefts = map(TableId, *(column[f"left_{part}"].to_pylist() for part in ("source", "table")))
         rights = map(
@@ -130,16 +134,20 @@ class StoredEdges(LazyEdges):
         )
         self.ends = list(zip(lefts, rights, strict=True))
         self._rest = rows.select(
-            ["columns", "score", "cardinality", "match_rate", "evidence", "transform"]
+            ["columns", "score", "cardinality", "match_rate", "evidence", "transform", "when"]
         )
         self._made: dict[int, JoinEdge] = {}
 
     @classmethod
-    def read(cls, part: Part) -> StoredEdges:
-        """The edges in a part of a generation."""
+    def read(cls, part: Part, names: QueryNames | None = None) -> StoredEdges:
+        """The edges in a part of a generation, with what queries call their tables, if given."""
         try:
             content = pa.BufferReader(pa.py_buffer(part.content(FILE)))
-            return cls(pq.ParquetFile(content).read(use_threads=False))
+            rows = pq.ParquetFile(content).read(use_threads=False)
+            for field in SCHEMA:  # one that the version which wrote the file did not know
+                if field.name not in rows.column_names:
+                    rows = rows.append_column(field, pa.nulls(len(rows), field.type))
+            return cls(rows, names)
         except pa.ArrowException as error:
             raise part.damaged(FILE, repr(error)) from None
 
@@ -164,14 +172,14 @@ class StoredEdges(LazyEdges):
         """Make the edges of some rows, column by column: row by row takes three times as long."""
         rows = self._rest.slice(start, end - start)
         listed = {name: rows[name].to_pylist() for name in rows.column_names}
-        for place, (pairs, score, cardinality, match_rate, evidence, transform) in enumerate(
+        for place, (pairs, score, cardinality, rate, evidence, transform, when) in enumerate(
             zip(*listed.values(), strict=True), start
         ):
             columns = tuple((one, other) for one, other in pairs)
             left, right = self.ends[place]
-            self._made[place] = JoinEdge(
-                left, right, columns, score, cardinality, match_rate, dict(evidence), transform
-            )
+            called = (self._names[left], self._names[right]) if self._names else None
+            parts = (score, cardinality, rate, dict(evidence), transform, called, tuple(when or ()))
+            self._made[place] = JoinEdge(left, right, columns, *parts)
 
 
 def _columns(edges: Sequence[JoinEdge]) -> pa.Table:
@@ -195,6 +203,7 @@ def _columns(edges: Sequence[JoinEdge]) -> pa.Table:
             pa.array([float(v) for edge in edges for v in edge.evidence.values()], pa.float64()),
         ),
         "transform": [edge.transform for edge in edges],
+        "when": [edge.when for edge in edges],
     }
     return pa.table(columns, schema=SCHEMA)
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from dovetail.arrays import Encoded, Flags, Floats, Ints, once
-from dovetail.joins.candidate_search import Groups
 from dovetail.joins.candidates import Candidates
 from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.sketches import commonness
@@ -40,12 +39,13 @@ class Weights:
     prefix: float = 3.0  # E00123 of employee 123; half of it for a single letter
     fit: float = 4.0  # two running numbers that end alike, at most: by chance they would not
     few: float = 4.0  # the parent is no key of its table, only unique in a handful of rows
-    copy: float = 2.0  # nobody refers to a backup or a staging table by its name
     source: float = 1.0  # both tables are of one source: of look-alikes, the one next to it
     across: float = 1.5  # the tables are of two systems; twice this where values say nothing
     code: float = 3.0  # ten codes in common, such as policy numbers, are more than rare values
+    complete: float = 10.0  # of two parents the one that has the rows, per unit of those lacking
     partial: float = 4.0  # per unit of rows without a parent in another system, by codes
     transform: float = 1.0  # values match only after a transform: below an equal match as they are
+    rung: float = 1.0  # of two parents the one that writes keys as the child does, per rung
     sharp: float = 6.0  # a competitor weighs 1/e for every sixth of a nat it is weaker
     competitor: float = 0.693  # every equal competitor halves the odds
     clear: float = 0.7  # an edge may found a database while its competitors together weigh less
@@ -56,7 +56,7 @@ class Weights:
         0.8,
         0.5,
     )  # scores from which on edges found databases, in turn
-    apart: float = 1.0  # the tables are of two databases, and values say nothing
+    apart: float = 3.0  # the tables are of two databases, and values say nothing
     least: float = -1.0  # the logit below which a candidate neither becomes an edge nor competes
 
 
@@ -67,8 +67,12 @@ DEFAULT_WEIGHTS = Weights()
 NEUTRAL = 0.5
 # Numbers from which on it means something where they end, and nats that this says at most.
 _RUN, _MOST_FIT = 20, 4.0
+# How much higher than a column a key may end to end alike, and keys of one source that may.
+_NEAR, _CROWD = 0.02, 8
 # Values from which on a column is not unique by chance.
 _FEW = 20
+# Values from which on they say something of a column that is called by nothing of the other.
+_SOME = 4
 # How much more than a number of any other name one that is called a count is a measure.
 _COUNT = 2.0
 # Codes in common that are no chance.
@@ -102,7 +106,7 @@ def value_information(arrays: ColumnArrays, weights: Weights) -> ValueInformatio
 
 def value_sparsity(arrays: ColumnArrays, weights: Weights) -> Floats:
     """The self-information of a number's being in each column, over `Weights.proof`."""
-    largest = np.maximum(np.abs(arrays.low), np.abs(arrays.high))
+    largest = arrays.reach
     finite = arrays.number & np.isfinite(largest)
     # Chance puts a number into a key of n values up to m with n/m; text is never dense.
     share = np.where(finite, arrays.distinct / (np.where(finite, largest, 0) + 1), 0.0)
@@ -118,6 +122,9 @@ class ColumnFacts:
     rarity: Floats  # how few tables hold its values
     code: Flags  # its values mean the same thing wherever they stand
     period: Flags  # it holds days or months, and is not called a key of them
+    day: Flags  # it holds days or months
+    names_key: Flags  # its name has an id-word
+    counter: Flags  # it stands first and is unique: its table's own numbers
     # As a child.
     own: Floats  # how far it is its own table's key
     plain: Floats  # it is a number without an id-word
@@ -156,6 +163,9 @@ class ColumnFacts:
             rarity=information.rarity,
             code=arrays.codes,
             period=arrays.period & ~key_word,
+            day=arrays.period,
+            names_key=id_word,
+            counter=first & arrays.unique,
             own=arrays.key * np.clip(3 * own_name - 1, 0, 1) * np.where(first, 1, 0.5),
             plain=(arrays.number & ~arrays.text & ~id_word).astype(np.float64),
             counts=count_word,
@@ -168,28 +178,6 @@ class ColumnFacts:
             repeat=1 - arrays.distinct / np.maximum(arrays.filled, 1),
             few=np.clip(1 - 2 * key, 0, 1) * np.clip(1 - arrays.distinct / _FEW, 0, 1),
         )
-
-    def best(self, children: Groups, parents: Groups) -> ColumnFacts:
-        """What speaks most for a pair among the columns of each group, for all of the group."""
-        low = {name: children.spread(np.minimum, getattr(self, name)) for name in _AGAINST_CHILD}
-        high = {name: parents.spread(np.maximum, getattr(self, name)) for name in _FOR_PARENT}
-        both = {
-            name: parents.spread(np.maximum, children.spread(np.maximum, getattr(self, name)))
-            for name in _FOR_BOTH
-        }
-        return replace(
-            self,
-            repeat=parents.spread(np.minimum, self.repeat),
-            few=parents.spread(np.minimum, self.few),
-            **both,
-            **low,
-            **high,
-        )
-
-
-_FOR_BOTH = ("rarity", "code")
-_AGAINST_CHILD = ("own", "plain", "counts", "position")
-_FOR_PARENT = ("sparsity", "key", "own_key", "own_name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,12 +209,19 @@ class Features:
         return Features(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
-def ranks(features: Features, logit: Floats, weights: Weights = DEFAULT_WEIGHTS) -> Floats:
-    """The logit with what decides between competitors only."""
+def ranks(
+    features: Features, logit: Floats, rung: Floats, weights: Weights = DEFAULT_WEIGHTS
+) -> Floats:
+    """The logit with what decides between competitors only; `rung` is how far up the ladder of
+    normal forms each is found."""
     rank: Floats = logit + weights.exact * features.exact + weights.source * features.source
-    # Of two parents the one that has all of the child's, where half would do.
-    partial = (weights.orphan - weights.partial) * features.across * features.orphan
-    return rank - weights.master * features.copy - partial
+    return rank - weights.master * features.copy - weights.rung * rung
+
+
+def _apart(features: Features) -> Flags:
+    """Which candidates are of two systems, by their sources or by codes that some rows have."""
+    apart: Flags = np.maximum(features.across, features.code) * features.value > 0.5
+    return apart
 
 
 def local_logits(features: Features, weights: Weights = DEFAULT_WEIGHTS) -> Floats:
@@ -241,11 +236,10 @@ def local_logits(features: Features, weights: Weights = DEFAULT_WEIGHTS) -> Floa
         + w.key * features.key
         - w.own * features.own
         - w.measure * features.measure
-        - np.where(features.across * features.value > 0.5, w.partial, w.orphan) * features.orphan
+        - np.where(_apart(features), w.partial, w.orphan) * features.orphan
         - w.across * features.across * (1 + unproved)
         + w.code * features.code
         - w.repeat * features.repeat
-        - w.copy * features.copy
         - w.few * features.few
         + w.fit * features.fit * (1 - features.name)
         + w.prefix * features.prefix
@@ -258,13 +252,78 @@ def local_logits(features: Features, weights: Weights = DEFAULT_WEIGHTS) -> Floa
 
 
 @dataclass(frozen=True, slots=True)
+class RunningNumbers:
+    """Columns that hold many numbers, by where these end: of keys 1..n and 1..m only the end tells
+    which one a column refers to.
+
+    Per column: its `source`, its largest number (`high`) and its `distinct` values, `many` of them
+    or not. `values` are the largest numbers of all keys, and `ends` which source has which of them,
+    source by source; keys of one name that end alike count once. `crowded` columns end where so
+    many keys of their source do that it says nothing.
+    """
+
+    source: Ints
+    high: Floats
+    distinct: Ints
+    many: Flags
+    values: Floats
+    ends: Ints
+    crowded: Flags
+
+    @classmethod
+    def of(cls, arrays: ColumnArrays) -> RunningNumbers:
+        """The columns of a catalog."""
+        source = Encoded.of([table.source for table in arrays.ids]).codes[arrays.table]
+        high = np.where(arrays.number, arrays.high, np.nan)
+        many = (arrays.distinct >= _RUN) & np.isfinite(high) & (high > 0)
+        keys = np.flatnonzero(arrays.key & many)
+        values, value = np.unique(high[keys], return_inverse=True)
+        names = Encoded.of([arrays.called[key] for key in keys.tolist()]).codes
+        both = np.unique(np.stack([source[keys] * (len(values) + 1) + value, names]), axis=1)
+        nothing = np.zeros(len(high), dtype=np.bool_)
+        running = cls(source, high, arrays.distinct, many, values, both[0], nothing)
+        some = np.flatnonzero(many)
+        there = running._between(source[some], high[some], (1 + _NEAR) * high[some])
+        nothing[some] = there > _CROWD
+        return running
+
+    def _between(self, source: Ints, low: Floats, high: Floats) -> Ints:
+        """How many keys of a source end from one number to another."""
+        start = source * (len(self.values) + 1)
+        first = start + np.searchsorted(self.values, low, "left")
+        last = start + np.searchsorted(self.values, high, "right")
+        found: Ints = np.searchsorted(self.ends, last) - np.searchsorted(self.ends, first)
+        return found
+
+    def near(self, child: Ints, key: Ints) -> Flags:
+        """Whether each column ends where a key does, or hardly before it."""
+        own, end = self.high[child], self.high[key]
+        both = self.many[child] & self.many[key]
+        found: Flags = both & (own <= end) & (end <= (1 + _NEAR) * own)
+        return found
+
+    def nats(self, child: Ints, key: Ints) -> Floats:
+        """What it says that each column ends where a key does: the less, the more keys do."""
+        nats = np.zeros(len(child))
+        both = self.many[child] & self.many[key] & (self.high[key] >= self.high[child])
+        chosen = np.flatnonzero(both)
+        own, end = self.high[child[chosen]], self.high[key[chosen]]
+        told = -np.log((end - own) / end + 1 / self.distinct[child[chosen]])
+        # Keys with ends between the child's and the parent's, and as far again beyond.
+        near = self._between(self.source[key[chosen]], own, end + (end - own))
+        told -= np.log(np.maximum(near, 1))
+        told[self.crowded[child[chosen]]] = 0.0
+        nats[chosen] = told
+        return nats
+
+
+@dataclass(frozen=True, slots=True)
 class PairFeatures:
     """Works out the features of pairs of columns, from what each column says by itself.
 
     Per column: its `table`, the `distinct` values, the `filled` rows, the number of its name
-    (`names`), its `facts`, and how rare its values may become (`rarity_bound`). Per table: the
-    number of its source (`sources`), where `sources_count`, whether it is one of several
-    `files`, and its row of `conventions`. `ends` are the largest numbers of all keys.
+    (`names`), and its `facts`. Per table: the number of its source (`sources`), where
+    `sources_count`, whether it is one of several `files`, and its row of `conventions`.
     """
 
     table: Ints
@@ -273,13 +332,12 @@ class PairFeatures:
     names: Ints
     references: References
     facts: ColumnFacts
-    rarity_bound: Floats
     conventions: Floats
     copies: CopyMarks
     sources: Ints
     files: Flags
     high: Floats
-    ends: Floats
+    running: RunningNumbers
     behind_letters: Flags
     prefixes: Encoded[str]
     abouts: Encoded[Words]
@@ -290,13 +348,10 @@ class PairFeatures:
         cls,
         arrays: ColumnArrays,
         information: ValueInformation,
-        rarity_bound: Floats | None = None,
         conventions: Floats | None = None,
+        running: RunningNumbers | None = None,
     ) -> PairFeatures:
-        """`rarity_bound` is how rare each column's values may become; as they are, if not given.
-
-        `conventions` are the tables', where the columns are not all that these have.
-        """
+        """`conventions` are the tables', where the columns are not all that these have."""
         names = Encoded.of(arrays.called)
         references = References.of(names, arrays.table_names)
         return cls(
@@ -306,7 +361,6 @@ class PairFeatures:
             names=names.codes,
             references=references,
             facts=ColumnFacts.of(arrays, names, information, references),
-            rarity_bound=information.rarity if rarity_bound is None else rarity_bound,
             conventions=arrays.conventions() if conventions is None else conventions,
             copies=CopyMarks.of(arrays.table_names),
             sources=Encoded.of([table.source for table in arrays.ids]).codes,
@@ -314,7 +368,7 @@ class PairFeatures:
             if arrays.files is None
             else arrays.files,
             high=np.where(arrays.number, arrays.high, np.nan),
-            ends=_ends(arrays, names),
+            running=running or RunningNumbers.of(arrays),
             behind_letters=arrays.number
             & np.array([bool(p) for p in arrays.prefix], dtype=np.bool_),
             prefixes=Encoded.of(arrays.prefix),
@@ -322,67 +376,40 @@ class PairFeatures:
             sources_count=bool(arrays.thresholds.sources),
         )
 
-    def of(self, candidates: Candidates) -> Features:
-        """The features of each candidate."""
-        tables = self.table[candidates.child], self.table[candidates.parent]
-        copy = self.copies.copied(*tables)
-        return self._of(candidates, self.facts, self._convention(*tables), copy)
-
-    @property
-    def at_best(self) -> ColumnFacts:
-        """The facts about columns whose values are as rare as they may become."""
-        return replace(self.facts, rarity=self.rarity_bound)
-
     def upper_bounds(self, child: Ints, parent: Ints) -> Features:
-        """The features of pairs as they may be at best, whatever their counts and other tables are.
-
-        Every row is found, the values are as rare as their bound, the conventions are the same.
-        """
-        copy = self.copies.copied(self.table[child], self.table[parent])
-        return self._at_best(child, parent, self.at_best, copy)
-
-    def upper_bounds_now(self, child: Ints, parent: Ints) -> Features:
-        """The same with values as rare as they are."""
-        copy = self.copies.copied(self.table[child], self.table[parent])
-        return self._at_best(child, parent, self.facts, copy)
-
-    def group_bounds(self, child: Ints, parent: Ints, best: ColumnFacts) -> Features:
-        """Upper bounds that hold for all columns of two groups, told by any of them.
-
-        Columns of a group have the same values, their and their tables' names the same words, and
-        the same `best` facts.
-        """
-        none = np.zeros(len(child))
-        return replace(self._at_best(child, parent, best, none), across=none)
-
-    def _at_best(self, child: Ints, parent: Ints, facts: ColumnFacts, copy: Floats) -> Features:
+        """The features of pairs as they may be at best, whatever their counts are: every row is
+        found, the conventions are the same."""
         shared = np.minimum(self.distinct[child], self.distinct[parent])
         candidates = Candidates(child, parent, shared, self.filled[child])
-        best = self._of(candidates, facts, np.ones(len(child)), copy)
-        if not self.sources_count:
-            return best
-        # However many keys end alike, they may go.
-        fit = self._fit(child, parent, np.empty(0)) * np.clip(1 - best.measure, 0, 1)
-        return replace(best, fit=fit)
+        return self.of(candidates, np.ones(len(child)))
 
-    def _of(
-        self, candidates: Candidates, facts: ColumnFacts, convention: Floats, copy: Floats
-    ) -> Features:
+    def of(self, candidates: Candidates, convention: Floats | None = None) -> Features:
+        """The features of each candidate; `convention` is how alike the tables' names are."""
         child, parent = candidates.child, candidates.parent
-        tables = self.table[child], self.table[parent]
+        facts, tables = self.facts, (self.table[child], self.table[parent])
+        if convention is None:
+            convention = self._convention(*tables)
         to_table = self.references.to_table_or_people(child, tables[1])
         to_column = self.references.to_column(child, parent)
         name = np.maximum(to_table, to_column * facts.own_key[parent])
         value = self._value(facts, child, parent)
+        # Yes, no and perhaps are in many columns, and mean something else in each.
+        number = np.isfinite(self.high[child])
+        value[(self.distinct[child] < _SOME) & ~number & (name == 0)] = 0.0
         across = self._across(*tables)
         role = self.references.by_role(child, tables[1])
         both = facts.code[child] & facts.code[parent]
-        named = np.where(facts.counts[child], _COUNT, np.where(role, 0, 1 - to_table))
-        measure, none = facts.plain[child] * named, np.zeros(len(child))
-        measure = np.maximum(measure, facts.position[child] * across)
+        named = np.where(role, 0, 1 - to_table)
+        # Called as the key is that it is found in, a number is no measure.
+        same = np.where(facts.names_key[parent], to_column, 0)
+        measure, none = facts.plain[child] * np.minimum(named, 1 - same), np.zeros(len(child))
+        measure = np.where(both, 0, measure)
+        measure = np.where(facts.counts[child], facts.plain[child] * _COUNT, measure)
+        exact = (self.names[child] == self.names[parent]).astype(np.float64)
+        measure = np.maximum(measure, facts.position[child] * (_COUNT - exact))
         # A key inside a key, no word in common, values beyond chance: a table of a subtype.
         subtype = value * facts.own_name[parent] * (to_column == 0)
-        return Features(
+        features = Features(
             name=name,
             value=value,
             key=facts.key[parent],
@@ -392,19 +419,22 @@ class PairFeatures:
             orphan=1 - candidates.rows / self.filled[child],
             repeat=facts.repeat[parent],
             convention=np.where(across > 0, np.maximum(convention, NEUTRAL), convention),
-            exact=(self.names[child] == self.names[parent]).astype(np.float64),
-            copy=copy,
+            exact=exact,
+            copy=self.copies.copied(*tables),
             source=(self.sources_count - across) * ~self.files[tables[0]],
             across=across,
-            calendar=facts.period[child].astype(np.float64),
-            number=(np.isfinite(self.high[child]) & ~self.behind_letters[child]).astype(np.float64),
+            calendar=(facts.period[child] | (facts.day[child] != facts.day[parent])).astype(
+                np.float64
+            ),
+            number=(number & ~self.behind_letters[child]).astype(np.float64),
             few=facts.few[parent],
             prefix=self._prefix(child, tables[1]),
-            fit=self._fit(child, parent, self.ends) * np.clip(1 - measure, 0, 1)
-            if self.sources_count
-            else none,
+            fit=none,
             code=np.where(both, np.minimum(candidates.shared / _CODES, 1), 0.0),
         )
+        if not self.sources_count:
+            return features
+        return replace(features, fit=self._fit(child, parent, features))
 
     def _prefix(self, child: Ints, table: Ints) -> Floats:
         """How far the letters before a column's numbers abbreviate what a table is about."""
@@ -421,23 +451,15 @@ class PairFeatures:
         far[some] = once(compare, codes, abouts)
         return far
 
-    def _fit(self, child: Ints, parent: Ints, ends: Floats) -> Floats:
-        """How exactly a sequence of numbers ends where a key does, in shares of `Weights.fit`.
-
-        Keys whose `ends` are as near count against it: 1 to 10 ends where every other table's key
-        does.
-        """
-        high, key_high = self.high[child], self.high[parent]
-        many = np.minimum(self.distinct[child], self.distinct[parent]) >= _RUN
-        chosen = np.flatnonzero(many & (high > 0) & (key_high >= high))
-        nats = np.zeros(len(child))
-        own, end = high[chosen], key_high[chosen]
-        gap = (end - own) / end + 1 / self.distinct[child[chosen]]
-        # Keys with ends between the child's and the parent's, and as far again beyond.
-        near = np.searchsorted(ends, end + (end - own), "right")
-        near -= np.searchsorted(ends, own, "left")
-        nats[chosen] = -np.log(gap) - np.log(np.maximum(near, 1))
-        return np.clip(nats / _MOST_FIT, 0, 1)
+    def _fit(self, child: Ints, parent: Ints, features: Features) -> Floats:
+        """How exactly a sequence of numbers ends where a key does, in shares of `Weights.fit`. What
+        counts ends nowhere; between two systems, and of a table's own numbers, it means nothing by
+        itself."""
+        told = np.clip(self.running.nats(child, parent) / _MOST_FIT, 0, 1)
+        told *= np.clip(1 - features.measure, 0, 1)
+        alone_tells = (features.across == 0) & ~self.facts.counter[child]
+        fit: Floats = np.where(alone_tells | (features.name > 0), told, 0.0)
+        return fit
 
     def _across(self, left: Ints, right: Ints) -> Floats:
         """1 for two tables of different sources, unless sources are not to count."""
@@ -464,42 +486,12 @@ class PairFeatures:
         )
 
 
-def _ends(arrays: ColumnArrays, names: Encoded[str]) -> Floats:
-    """The largest numbers of the keys, once for keys of one name that end alike, in order."""
-    keys = np.flatnonzero(arrays.key & arrays.number & (arrays.distinct >= _RUN))
-    keys = keys[np.isfinite(arrays.high[keys])]
-    both = np.stack([names.codes[keys].astype(np.float64), arrays.high[keys]])
-    return np.sort(np.unique(both, axis=1)[1]) if len(keys) else np.empty(0)
-
-
-# By how much sums of the same numbers may differ.
-_ROUNDING = 1e-9
-
-
 @dataclass(frozen=True, slots=True)
 class UpperBounds:
-    """Pairs whose logit may reach the least that counts.
-
-    `best` is what speaks most for a pair among the columns of each group, once groups are known.
-    """
+    """Pairs whose logit may reach the least that counts."""
 
     features: PairFeatures
     weights: Weights
-    best: ColumnFacts | None = None
-
-    def of_groups(self, children: Groups, parents: Groups) -> UpperBounds:
-        """The same, told the groups, where bounds of groups hold."""
-        # Names that are more alike must never make a pair less likely.
-        if self.weights.name < self.weights.value:
-            return self
-        return replace(self, best=self.features.at_best.best(children, parents))
-
-    def within_groups(self, child: Ints, parent: Ints) -> Flags:
-        """Whether any pair that two groups stand for is within bound, told by one of them."""
-        if self.best is None:
-            return np.ones(len(child), dtype=np.bool_)
-        best = self.features.group_bounds(child, parent, self.best)
-        return local_logits(best, self.weights) > self.weights.least - _ROUNDING
 
     def within(self, child: Ints, parent: Ints) -> Flags:
         """Whether each pair is within bound."""

@@ -89,14 +89,6 @@ class JoinGraph:
         groups = map(sorted, Components(self._at, edges).groups())
         return sorted(groups, key=lambda component: (-len(component), component))
 
-    def junction_tables(self) -> dict[TableId, list[JoinEdge]]:
-        """Many-to-many tables, whose key is two or three foreign keys, with those foreign keys."""
-        found: dict[TableId, list[JoinEdge]] = {}
-        for edge in self.edges:
-            if "junction" in edge.evidence:
-                found.setdefault(edge.left, []).append(edge)
-        return found
-
     def _find(self, table: TableId | str) -> TableId:
         if isinstance(table, TableId) and table in self._at:
             return table
@@ -136,6 +128,8 @@ def best_path(
             if edge.score <= least or edge.left == edge.right:
                 continue
             rising = edge.left == here
+            if place in came and _never_meet(came[place][1], edge):
+                continue
             there: _Place = (edge.right if rising else edge.left, rising)
             reached = (round(cost + _cost(edge, shared=up and not rising), 9), steps + 1)
             if there not in best or reached < best[there]:
@@ -153,6 +147,12 @@ def _back(
         yield edge
 
 
+def _never_meet(before: JoinEdge, edge: JoinEdge) -> bool:
+    """Whether two joins are of one conditional key: what it refers to in no row is both."""
+    own = (before.left, before.columns[0][0]) == (edge.left, edge.columns[0][0])
+    return own and before.when != edge.when
+
+
 def _cost(edge: JoinEdge, *, shared: bool) -> float:
     """What a step costs in nats; `shared` if it goes down from a table that was come up to."""
     cost = _STEP - math.log(edge.score)
@@ -168,6 +168,13 @@ def shared_parent(edges: Iterable[JoinEdge], table: TableId) -> bool:
     """Whether tables join a table only as its children do: they share nothing but that parent."""
     found = list(edges)
     return bool(found) and all(edge.right == table != edge.left for edge in found)
+
+
+def shared_parent_note(one: TableId, edge: JoinEdge) -> str:
+    """What to know of two tables that only refer to the same one; `edge` is the second's."""
+    keys = " and ".join(key for _, key in edge.columns)
+    both = f"{one.name} and {edge.left.name} share nothing but {edge.right.name}"
+    return f"{both}: rows meet wherever {keys} is equal"
 
 
 def path_notes(path: Sequence[JoinEdge], start: TableId) -> list[str]:
@@ -188,9 +195,7 @@ def path_notes(path: Sequence[JoinEdge], start: TableId) -> list[str]:
         rising = edge.left == here
         there = edge.right if rising else edge.left
         if up and not rising:
-            keys = " and ".join(key for _, key in edge.columns)
-            met = f"rows meet wherever {keys} is equal"
-            notes.append(f"{before.name} and {there.name} share nothing but {here.name}: {met}")
+            notes.append(shared_parent_note(before, edge))
         times = edge.fan_out(here)
         if times >= _MANY:
             joined = f"the join of {here.name} with {there.name}"

@@ -19,7 +19,6 @@ import numpy as np
 from dovetail.arrays import Floats
 from dovetail.domain import JoinEdge
 from dovetail.joins.columns import HARDLY_ANY, ColumnArrays, TableColumns, probability
-from dovetail.joins.databases import LatentDatabases
 from dovetail.joins.features import Weights
 from dovetail.names.references import refers
 from dovetail.names.table_name import CopyMarks, entity
@@ -39,7 +38,6 @@ def name_only_edges(
     arrays: ColumnArrays,
     columns: TableColumns,
     edges: Sequence[JoinEdge],
-    databases: LatentDatabases,
     weights: Weights,
 ) -> list[JoinEdge]:
     """The best key that each column without a join is named after, among tables without values."""
@@ -57,7 +55,7 @@ def name_only_edges(
         if identifies(arrays.name[child]) and (arrays.ids[table], arrays.name[child]) not in joined
     ]
     edges_by_name = []
-    for child, best in keys.named_after(children, databases):
+    for child, best in keys.named_after(children):
         if len(best) <= _MOST_COMPETITORS + 1:
             edges_by_name += [_edge(arrays, child, key, len(best) - 1, weights) for key in best]
     return edges_by_name
@@ -92,11 +90,9 @@ class _Keys:
                 keys[table] = key
         return keys
 
-    def named_after(
-        self, children: Sequence[int], databases: LatentDatabases
-    ) -> Iterator[tuple[int, list[int]]]:
+    def named_after(self, children: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
         """Each column with the keys that it is named after as far as any, where there are some."""
-        pairs = [(child, other) for child in children for other in self._near(child, databases)]
+        pairs = [(child, other) for child in children for other in self._near(child)]
         rated: dict[int, dict[float, list[int]]] = defaultdict(lambda: defaultdict(list))
         for (child, other), agree in zip(pairs, self._agreement(pairs).tolist(), strict=True):
             if agree >= _LEAST_AGREEMENT:
@@ -105,7 +101,7 @@ class _Keys:
         for child, ratings in rated.items():
             yield child, ratings[max(ratings)]
 
-    def _near(self, child: int, databases: LatentDatabases) -> list[int]:
+    def _near(self, child: int) -> list[int]:
         """The tables that share a word with a column, in order; none where these are too many."""
         arrays = self._arrays
         table, called = int(arrays.table[child]), core(arrays.name[child])
@@ -116,11 +112,7 @@ class _Keys:
         if len(near) > _MOST_ALIKE:
             return []
         return [
-            other
-            for other in near
-            if other != table
-            and not databases.clash(table, other)
-            and self._same_kind(child, self._key[other])
+            other for other in near if other != table and self._same_kind(child, self._key[other])
         ]
 
     def _same_kind(self, child: int, key: int) -> bool:

@@ -28,7 +28,7 @@ def with_parts(arrays: ColumnArrays, values: CatalogValues) -> ColumnArrays:
     members = [np.array(key, dtype=np.int64) for _, key in values.parted]
     tables, table = np.unique([number for number, _ in values.parted], return_inverse=True)
     wholes = [values.parts[number] for number in tables.tolist()]
-    sets = len(values.distinct) - len(first) + np.arange(len(first))
+    sets = len(arrays) + len(values.normalized) + np.arange(len(first))
     distinct, filled = values.distinct[sets], values.filled[sets]
 
     def every(flags: Flags) -> Flags:
@@ -57,6 +57,7 @@ def with_parts(arrays: ColumnArrays, values: CatalogValues) -> ColumnArrays:
         key=np.append(arrays.key, np.ones(len(first), dtype=np.bool_)),
         low=np.append(arrays.low, [arrays.low[columns].min() for columns in members]),
         high=np.append(arrays.high, [arrays.high[columns].max() for columns in members]),
+        typical=np.append(arrays.typical, [np.median(arrays.typical[c]) for c in members]),
         values=ValueSets(arrays.values.passes, np.append(arrays.values.numbers, sets)),
         period=every(arrays.period),
         codes=every(arrays.codes),
@@ -83,13 +84,18 @@ def by_part(arrays: ColumnArrays, scored: ScoredPairs, values: CatalogValues) ->
     order = np.argsort(candidates.child[at], kind="stable")
     at, parent = at[order], parent[order]
     child = candidates.child[at]
-    forms = {(v.column, v.transform): columns + n for n, v in enumerate(values.normalized)}
+    forms = {(view.column, view.transform): number for number, view in values.views}
     transforms = [scored.transform[number] for number in at.tolist()]
-    own = zip(child.tolist(), transforms, strict=True)
-    sets = np.array([forms.get(each, each[0]) for each in own], dtype=np.int64)
-    passes = arrays.values.passes
+    own, keys = (
+        np.array(
+            [forms.get(each, each[0]) for each in zip(ends.tolist(), transforms, strict=True)],
+            dtype=np.int64,
+        )
+        for ends in (child, parent)
+    )
+    every_pair, passes = np.arange(len(own)), arrays.values.passes
     shared, rows = count_shared(
-        ValueSets(passes, sets), np.arange(len(sets)), arrays.values, parent
+        ValueSets(passes, own), every_pair, ValueSets(passes, keys), every_pair
     )
     some = np.flatnonzero(rows >= np.maximum(_LEAST_ROWS * arrays.filled[child], 1))
     every = np.append(kept, at[some])

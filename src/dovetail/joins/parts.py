@@ -67,11 +67,12 @@ def find_parts(records: Records) -> list[Parts]:
 
 
 def _eligible(records: Records) -> Flags:
-    """Columns that may be a part of a key: numbers or text, hardly any of them twice."""
+    """Columns that may be a part of a key: numbers or text, hardly any of them twice, all kept."""
     columns, tables = records.columns, records.tables
     rows = np.repeat(numbers(tables["rows"]), numbers(tables["columns"]))
     filled, distinct = rows - numbers(columns["nulls"]), numbers(columns["distinct"])
     kind = np.array([each in _KINDS for each in columns["kind"].to_pylist()], dtype=np.bool_)
+    kind &= distinct == numbers(columns["kept"])
     eligible: Flags = kind & (filled > 0) & (distinct >= _UNIQUE * filled)
     return eligible
 

@@ -1,9 +1,9 @@
 """Rows as hashes, read again from their sources: for the few tables whose columns must be paired.
 
-The catalog keeps what columns hold, not how rows pair it; composite keys, junction tables and
-self-references need that. They ask questions about one or two tables, which a pass answers wherever
-the tables can be read: a question is JSON and so is its answer. A table that cannot be read again,
-or is no longer what the catalog knows, gives nothing, and such evidence is then left out.
+The catalog keeps what columns hold, not how rows pair it; composite keys, self-references and
+conditional keys need that. They ask questions about one or two tables, which a pass answers
+wherever the tables can be read: a question is JSON and so is its answer. A table that cannot be
+read again, or is no longer what the catalog knows, gives nothing, and such evidence is left out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +23,14 @@ from dovetail.domain import TableId
 from dovetail.engines.passes import Arrays, Passes, Range
 from dovetail.errors import DovetailError, RescanError
 from dovetail.hashing import Hashes, drop_missing, hash_values, readable_text
-from dovetail.joins.columns import CatalogValues
+from dovetail.joins.columns import CatalogValues, ColumnValues
 from dovetail.plugins import open_source, resolve
 from dovetail.ports import Json, Listing, Source, SourceSpec
+from dovetail.settings import load_settings
 from dovetail.sources.resolve import expand
 
 RowHashes = npt.NDArray[np.uint64]
+T = TypeVar("T")
 
 # Cells cached at a time, of 8 bytes each; a table with more of them is not read again.
 _MOST_CELLS = 1 << 26
@@ -51,6 +53,7 @@ class RowReader:
         self._cached: dict[TableId, RowHashes | None] = {}
         self._gone: set[TableId] = set()
         self.complete = True  # every table asked for is there as it was; who asks may reset it
+        self.sets: ColumnValues  # those of the catalog, as whoever asks has them open
         self._size = 0
         self._tokens = dict(
             zip(catalog.ids, catalog.records.tables["token"].to_pylist(), strict=True)
@@ -80,41 +83,37 @@ class RowReader:
         cached = self._cached[table]
         return None if cached is None else cached[list(columns)]
 
+    def texts(self, table: TableId, columns: Sequence[int]) -> list[dict[int, str]]:
+        """How the values of some columns, of few values each, are written, by their hashes."""
+
+        def scan(source: Source, listing: Listing) -> list[dict[int, str]]:
+            written: list[dict[int, str]] = [{} for _ in columns]
+            for batch in source.scan(listing).batches:
+                for column, texts in zip(columns, written, strict=True):
+                    array = batch.column(column)
+                    hashes, rows = np.unique(_hashed([array])[0], return_index=True)
+                    for value, row in zip(hashes.tolist(), rows.tolist(), strict=True):
+                        if value not in texts:
+                            texts[value] = str(array[row].as_py()).strip()
+            return written
+
+        return self._with_source(table, scan) or [{} for _ in columns]
+
     def _read(self, table: TableId) -> RowHashes | None:
+        return self._with_source(table, _scan)
+
+    def _with_source(self, table: TableId, scan: Callable[[Source, Listing], T]) -> T | None:
+        """What a scan makes of a table; None where it is not there as it was."""
         opened = self._open(table.source)
         try:
             if opened is not None and table.name in opened[1]:
                 source, listing = opened[0], opened[1][table.name]
                 if source.fingerprint(listing, self._tokens[table]).unchanged:
-                    return self._scan_again(source, listing)
+                    return _scan_again(source, listing, scan)
         except (DovetailError, OSError):
             pass
         self._gone.add(table)
         return None
-
-    def _scan_again(self, source: Source, listing: Listing) -> RowHashes | None:
-        for _ in range(_ATTEMPTS):
-            try:
-                return self._scan(source, listing)
-            except RescanError:
-                continue
-        return None
-
-    def _scan(self, source: Source, listing: Listing) -> RowHashes | None:
-        scan = source.scan(listing)
-        pieces: list[RowHashes] = []
-        seen = 0
-        for batch in scan.batches:
-            seen += batch.num_rows * batch.num_columns
-            if seen > _MOST_CELLS:
-                return None
-            piece = np.zeros((batch.num_columns, batch.num_rows), dtype=np.uint64)
-            for columns in _alike(batch):
-                piece[columns] = _hashed([batch.column(column) for column in columns])
-            pieces.append(piece)
-        if not pieces:
-            return np.zeros((len(scan.columns), 0), dtype=np.uint64)
-        return np.concatenate(pieces, axis=1)
 
     def _open(self, label: str) -> tuple[Source, dict[str, Listing]] | None:
         if label not in self._sources:
@@ -132,12 +131,40 @@ class RowReader:
     def _specs_by_label(self) -> dict[str, SourceSpec]:
         if self._specs is None:
             self._specs = {}
+            settled = load_settings().sources  # the catalog keeps no password
             for root in self._catalog.manifest.roots:
                 try:
-                    self._specs |= {spec.label: spec for spec in expand(root)}
+                    self._specs |= {spec.label: spec for spec in expand(root, settled)}
                 except (DovetailError, OSError):
                     continue
         return self._specs
+
+
+def _scan_again(source: Source, listing: Listing, scan: Callable[[Source, Listing], T]) -> T | None:
+    for _ in range(_ATTEMPTS):
+        try:
+            return scan(source, listing)
+        except RescanError:
+            continue
+    return None
+
+
+def _scan(source: Source, listing: Listing) -> RowHashes | None:
+    """A hash per row for each column of a table; None where there are too many."""
+    scan = source.scan(listing)
+    pieces: list[RowHashes] = []
+    seen = 0
+    for batch in scan.batches:
+        seen += batch.num_rows * batch.num_columns
+        if seen > _MOST_CELLS:
+            return None
+        piece = np.zeros((batch.num_columns, batch.num_rows), dtype=np.uint64)
+        for columns in _alike(batch):
+            piece[columns] = _hashed([batch.column(column) for column in columns])
+        pieces.append(piece)
+    if not pieces:
+        return np.zeros((len(scan.columns), 0), dtype=np.uint64)
+    return np.concatenate(pieces, axis=1)
 
 
 def _alike(batch: pa.RecordBatch) -> Iterator[list[int]]:
@@ -206,6 +233,12 @@ class RowQuestions:
         self._cells: dict[tuple[str, str], int] = dict(zip(names, sizes, strict=True))
         self.complete = True
 
+    @property
+    def examples(self) -> Sequence[Sequence[str]]:
+        """Some values of each column, as they are written."""
+        listed = self._passes.values.catalog.records.columns["examples"].to_pylist()
+        return [each or () for each in listed]
+
     def ask(self, check: Check, questions: Sequence[Json]) -> list[Any]:
         """What a check says to each of some questions, in their order."""
         ranges = list(self._ranges(questions))
@@ -239,7 +272,7 @@ def check_rows(values: CatalogValues, first: int, last: int, shared: Mapping[str
     """A pass over questions: the answers as JSON, and whether every table could be read."""
     asked, rows = shared["asked"], values.opened(RowReader)
     check: Check = resolve(asked.check)
-    rows.complete = True
+    rows.complete, rows.sets = True, values
     answers = [check(rows, question) for question in asked.questions[first:last]]
     encoded = np.frombuffer(json.dumps(answers).encode(), dtype=np.uint8)
     return {"answers": encoded, "complete": np.array(rows.complete)}

@@ -16,60 +16,42 @@ evidence against.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from types import MappingProxyType
 
 import numpy as np
 
 from dovetail.arrays import Floats, firsts
 from dovetail.catalog.records import KeyView
 from dovetail.domain import JoinEdge
-from dovetail.joins.candidates import (
-    Candidates,
-    CountedPairs,
-    Update,
-    concatenate,
-    find_candidates,
-    own_source_only,
-)
+from dovetail.domain.sql import CASE, CUT, DAY, PREFIX, PUNCTUATED, ZEROS
+from dovetail.domain.sql import rung as kind
+from dovetail.joins.candidates import Candidates
 from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.databases import score_jointly
 from dovetail.joins.edges import cardinality, in_order
 from dovetail.joins.features import (
     DEFAULT_WEIGHTS,
-    PairFeatures,
-    UpperBounds,
     Weights,
     local_logits,
-    value_information,
 )
-from dovetail.joins.transforms import (
-    ENOUGH,
-    WeighedCandidates,
-    normalized_candidates,
-    together,
-)
+from dovetail.joins.transforms import ENOUGH, WeighedCandidates, all_candidates, together
 
-# The number of columns' values as they are, where others are those of the ladder's rungs.
-AS_THEY_ARE = -1
+# How far up the ladder of normal forms each transform is.
+_RUNGS = {"": 0, CASE: 1, PUNCTUATED: 1, DAY: 1, ZEROS: 1, PREFIX: 2, CUT: 3}
 # A pair with a lower score is no edge: of small tables with keys 1 to n there are very many.
 _LEAST_SCORE = 0.001
 
 
 def foreign_key(
     arrays: ColumnArrays,
-    normalized: Sequence[KeyView] = (),
-    before: Mapping[int, CountedPairs] = MappingProxyType({}),
+    normalized: Sequence[tuple[int, KeyView]] = (),
     weights: Weights = DEFAULT_WEIGHTS,
-) -> tuple[ScoredPairs, dict[int, CountedPairs]]:
-    """Pairs of columns with their score, and their features as evidence.
-
-    The scores are the same with the pairs counted before, by rung of the ladder of normal forms, or
-    without. The second part of the result is what the next call may take for `before`.
-    """
-    weighed, logit, counted = weigh(arrays, normalized, before, weights)
-    edges = score_jointly(arrays, weighed.candidates, weighed.features, logit, weights)
+) -> ScoredPairs:
+    """Pairs of columns with their score, and their features as evidence."""
+    weighed, logit = weigh(arrays, normalized, weights)
+    rung = np.array([_RUNGS[kind(name)] for name in weighed.transform], dtype=np.float64)
+    edges = score_jointly(arrays, weighed.candidates, weighed.features, logit, rung, weights)
     evidence = {f.name: getattr(edges.features, f.name) for f in fields(edges.features)}
     evidence |= {
         "logit": edges.logit,
@@ -77,49 +59,24 @@ def foreign_key(
         "blocked": edges.blocked * 1.0,
     }
     possible = np.flatnonzero(edges.score >= _LEAST_SCORE)
-    scored = ScoredPairs(
+    return ScoredPairs(
         edges.candidates.take(possible),
         edges.score[possible],
         edges.rank[possible],
         {name: values[possible] for name, values in evidence.items()},
         [weighed.transform[at] for at in possible.tolist()],
     )
-    return scored, counted
 
 
 def weigh(
-    arrays: ColumnArrays,
-    normalized: Sequence[KeyView],
-    before: Mapping[int, CountedPairs],
-    weights: Weights,
-) -> tuple[WeighedCandidates, Floats, dict[int, CountedPairs]]:
+    arrays: ColumnArrays, normalized: Sequence[tuple[int, KeyView]], weights: Weights
+) -> tuple[WeighedCandidates, Floats]:
     """The candidates of all rungs that may become edges, and the logit of each by itself."""
-    as_is, pairs = _as_they_are(arrays, weights, before.get(AS_THEY_ARE))
-    higher, counted = normalized_candidates(arrays, normalized, weights, before)
-    counted[AS_THEY_ARE] = pairs
-    weighed = lowest_rungs([as_is, *higher])
+    weighed = lowest_rungs(all_candidates(arrays, normalized, weights))
     transformed = np.array([bool(name) for name in weighed.transform], dtype=np.float64)
     logit = local_logits(weighed.features, weights) - weights.transform * transformed
     eligible = np.flatnonzero(logit > weights.least)
-    return weighed.take(eligible), logit[eligible], counted
-
-
-def _as_they_are(
-    arrays: ColumnArrays, weights: Weights, before: CountedPairs | None
-) -> tuple[WeighedCandidates, CountedPairs]:
-    """The candidates among columns as they are, with their features, and what was counted."""
-    information = value_information(arrays, weights)
-    source_only = own_source_only(arrays, information.common)
-    update = Update.of(before, information.rarity, ~source_only.flags)
-    features = PairFeatures.of_columns(arrays, information, update.rarity_bound)
-    chosen = update.chosen([(arrays.children, arrays.key)])
-    changed = find_candidates(
-        arrays, information.distinctive, UpperBounds(features, weights), chosen, source_only
-    )
-    known = update.known.take(source_only.allows(update.known.child, update.known.parent))
-    counted = concatenate([known, changed]).sorted()
-    weighed = WeighedCandidates(counted, features.of(counted), [""] * len(counted))
-    return weighed, CountedPairs(counted, update.rarity, ~source_only.flags)
+    return weighed.take(eligible), logit[eligible]
 
 
 def lowest_rungs(rungs: Sequence[WeighedCandidates]) -> WeighedCandidates:

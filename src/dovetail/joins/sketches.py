@@ -85,8 +85,8 @@ def set_facts(values: ColumnValues, first: int, last: int, shared: Mapping[str, 
     digest = np.zeros((last - first, 2), dtype=np.uint64)
     hashes: list[Hashes] = [np.empty(0, dtype=np.uint64)]
     rows: list[Counts] = [np.empty(0, dtype=np.uint32)]
-    sizes = np.minimum(values.distinct[first:last], SAMPLE_SIZE)
     sets = [values.hashes(number) for number in range(first, last)]
+    sizes = np.array([min(len(each), SAMPLE_SIZE) for each in sets], dtype=np.int64)
     for at, every, starts in in_blocks(sets):
         full = np.diff(np.append(starts, len(every))) > 0
         for half, summed in enumerate((every, mix(every))):

@@ -1,4 +1,4 @@
-"""Joins beyond one column and two tables: composite keys, self-references, junction tables.
+"""Joins beyond one column and two tables: composite keys, self-references.
 
 All weigh their evidence in the nats of the scoring `foreign_key`, and all need rows
 (`rows.py`), so they are looked for only where single columns already say that there may be
@@ -7,25 +7,23 @@ one. Joins by names alone, where there are hardly any rows, come last.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
+from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.arrays import Encoded, Flags, Floats, Ints, encode_by, sorted_distinct
+from dovetail.arrays import Encoded, Flags, Floats, Ints, encode_by
 from dovetail.domain import JoinEdge, TableId
-from dovetail.joins.columns import HARDLY_ANY, ColumnArrays, TableColumns, probability
+from dovetail.joins.columns import ColumnArrays, TableColumns, probability
 from dovetail.joins.composite import CompositeKeys
+from dovetail.joins.conditional import with_conditional_keys
 from dovetail.joins.counting import count_shared
-from dovetail.joins.databases import LatentDatabases
 from dovetail.joins.features import DEFAULT_WEIGHTS, Weights
 from dovetail.joins.names_only import name_only_edges
-from dovetail.joins.rows import RowHashes, RowQuestions, RowReader, row_tuples
+from dovetail.joins.rows import RowHashes, RowQuestions, RowReader
 from dovetail.names.references import References
 from dovetail.names.table_name import entity
-from dovetail.names.words import core, identifies, is_people, words
+from dovetail.names.words import core, identifies, is_people
 from dovetail.names.words import is_role as names_role
 from dovetail.ports import Json
 
@@ -36,101 +34,16 @@ def structural_edges(
     rows: RowQuestions,
     weights: Weights = DEFAULT_WEIGHTS,
 ) -> list[JoinEdge]:
-    """The given edges of one column, with junction tables marked, and then all others."""
+    """The given edges of one column, and then all others."""
     columns = TableColumns(arrays)
-    databases = _databases(arrays, edges, weights)
-    more = list(CompositeKeys(arrays, columns, databases, rows, weights).edges())
+    more = list(CompositeKeys(arrays, columns, rows, weights).edges())
     more += self_references(arrays, columns, edges, rows, weights)
-    more += name_only_edges(arrays, columns, [*edges, *more], databases, weights)
-    return [*mark_junction_tables(arrays, columns, edges, rows), *more]
-
-
-def _databases(
-    arrays: ColumnArrays, edges: Sequence[JoinEdge], weights: Weights
-) -> LatentDatabases:
-    """The latent databases that the sure edges form."""
-    databases = LatentDatabases([" ".join(words(table.name)) for table in arrays.ids])
-    number_of = {table: number for number, table in enumerate(arrays.ids)}
-    for edge in edges:
-        if edge.score > 0.5 and edge.evidence["competitors"] < weights.clear:
-            databases.join(number_of[edge.left], number_of[edge.right])
-    return databases
-
-
-# References beyond which a table with hardly any rows is not looked at: any two of its columns tell
-# its rows apart, which says nothing, and there are too many to try.
-_MOST_REFERENCES = 12
-
-
-def mark_junction_tables(
-    arrays: ColumnArrays, columns: TableColumns, edges: Sequence[JoinEdge], rows: RowQuestions
-) -> list[JoinEdge]:
-    """The edges, in order; those that a junction table's key is made of say `junction`."""
-    best: dict[tuple[int, str], JoinEdge] = {}
-    for edge in edges:
-        if edge.score > 0.5:
-            best.setdefault((columns.place[edge.left], edge.columns[0][0]), edge)
-    by_table: dict[int, list[JoinEdge]] = defaultdict(list)
-    for (table, _), edge in best.items():
-        by_table[table].append(edge)
-    asked = [
-        references
-        for table, edges_of_table in sorted(by_table.items())
-        if len(references := _may_be_key(arrays, columns, table, edges_of_table)) > 1
-    ]
-    answers = rows.ask(first_key, [_question(arrays, columns, references) for references in asked])
-    marked = {
-        id(references[number])
-        for references, numbers in zip(asked, answers, strict=True)
-        for number in numbers
-    }
-    return [_marked(edge) if id(edge) in marked else edge for edge in edges]
-
-
-def _may_be_key(
-    arrays: ColumnArrays, columns: TableColumns, table: int, edges: Sequence[JoinEdge]
-) -> Sequence[JoinEdge]:
-    """The references that together, and none alone, may be the key of a table without another."""
-    first = columns.of[table][0]
-    names = {edge.columns[0][0] for edge in edges}
-    own_key = columns.has_key_column(table) and arrays.name[first] not in names
-    if arrays.rows[table] <= HARDLY_ANY and len(edges) > _MOST_REFERENCES:
-        return ()
-    if own_key or len({(edge.right, edge.columns[0][1]) for edge in edges}) < 2:
-        return ()
-    return [e for e in edges if not arrays.unique[columns.find(table, e.columns[0][0])]]
-
-
-def _question(arrays: ColumnArrays, columns: TableColumns, references: Sequence[JoinEdge]) -> Json:
-    """Which of some references are the first that together are a key of their table."""
-    table = references[0].left
-    columns_of = [columns.find(columns.place[table], edge.columns[0][0]) for edge in references]
-    return {
-        "table": [table.source, table.name],
-        "columns": arrays.position[columns_of].tolist(),
-    }
-
-
-def _marked(edge: JoinEdge) -> JoinEdge:
-    return replace(edge, evidence={**edge.evidence, "junction": 1.0})
-
-
-def first_key(rows: RowReader, question: Json) -> list[int]:
-    """The first two or three of some columns that together are a key of their table, by number.
-
-    None of them is one alone. Without such a key the answer is empty.
-    """
-    table, columns = TableId(*question["table"]), question["columns"]
-    for width in (2, 3):
-        for chosen in combinations(range(len(columns)), width):
-            key = row_tuples(rows, table, [columns[number] for number in chosen])
-            if key is not None and len(key) and len(sorted_distinct(key)) == len(key):
-                return list(chosen)
-    return []
+    more += name_only_edges(arrays, columns, [*edges, *more], weights)
+    return with_conditional_keys(arrays, columns, [*edges, *more], rows, weights)
 
 
 # The least share of the rows that must be found in the table's own key.
-_LEAST_SHARE = 0.9
+_LEAST_SHARE = 0.8
 
 # Codes in common with the table's own key that are no chance.
 _CODES = 10
@@ -239,14 +152,15 @@ def _named_after_own(arrays: ColumnArrays, column: Ints, key: Ints) -> tuple[Flo
     """How far columns' names say "another row of this table", whether by a role, and surely so."""
     names = Encoded.of(arrays.called)
     called = encode_by(core, names)
-    is_role = np.array([bool(ROLES & set(name)) for name in called.dictionary], dtype=np.bool_)
+    # A role in front of another noun is no row of this table: base_clinic, main_contact.
+    is_role = np.array([bool(ROLES & set(name[-1:])) for name in called.dictionary], dtype=np.bool_)
     longer = np.array([len(name) > 1 for name in called.dictionary], dtype=np.bool_)
     tables = [is_people(entity(name)) for name in arrays.table_names]
     people = np.array(tables, dtype=np.bool_)[arrays.table[column]]
     by_role = np.array([names_role(name) for name in called.dictionary], dtype=np.bool_)
     codes = arrays.codes[column] & arrays.codes[key] & (arrays.distinct[column] >= _CODES)
-    sure: Flags = (people & by_role[called.codes[column]]) | codes
-    role: Flags = is_role[called.codes[column]] | sure
+    role: Flags = is_role[called.codes[column]] | (people & by_role[called.codes[column]]) | codes
+    sure: Flags = (people & role) | codes
     far = role.astype(np.float64)
     rest = np.flatnonzero(~role & longer[called.codes[column]])
     child, own, table = column[rest], key[rest], arrays.table[column[rest]]

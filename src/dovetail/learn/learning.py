@@ -16,6 +16,7 @@ from itertools import combinations, islice
 from typing import TypeVar
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from dovetail.answer.tree import parse
 from dovetail.catalog.lookup import Relations
@@ -97,6 +98,13 @@ class _Reading:
         if not _is_query(statement.sql):
             counts.others += 1
             return
+        try:
+            self._read(statement)
+        except (RecursionError, SqlglotError):  # nested in a way that the parser alone can follow
+            counts.broken += 1
+
+    def _read(self, statement: Statement) -> None:
+        counts = self._counts
         tree, dialect = _parsed(statement.sql, self._dialects)
         if tree is None:
             counts.broken += 1
@@ -275,7 +283,9 @@ def learn(
     counted = []
     for location in logs:
         try:
-            log = open_log(catalog, location, dialect=dialect, sources=sources)
+            log = open_log(
+                catalog, location, dialect=dialect, sources=sources, settled=settings.sources
+            )
             counted.append(learn_log(catalog, log, keep_literals=keep_literals))
         except SourceError as error:
             failed.append(str(error))

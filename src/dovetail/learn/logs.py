@@ -21,8 +21,7 @@ from dovetail.domain import TableId
 from dovetail.errors import SourceError, UsageError
 from dovetail.plugins import open_source
 from dovetail.ports import SourceSpec
-from dovetail.sources.logins import require_named
-from dovetail.sources.resolve import root
+from dovetail.sources.resolve import root, with_login
 from dovetail.sources.walk import DATABASE_SUFFIXES
 
 # The dialect of each kind of source, in the parser's words.
@@ -46,10 +45,11 @@ _TIME = (
 _SCRIPTS = (".sql", ".txt", ".log")
 _TABULAR = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
 _ASKED = re.compile(r"(?:question|q)\s*:\s*(.+)", re.IGNORECASE | re.DOTALL)
-# What a script is taken apart by: quoted texts, comments, and the ends of statements.
-_PIECES = re.compile(
-    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|(\$\w*\$).*?\1|--[^\n]*|/\*.*?\*/|;", re.DOTALL
-)
+# What a script is taken apart by: the beginnings of quoted texts and comments with what ends each,
+# and the ends of statements. A quote within a text is written twice: two texts side by side.
+_ENDS = {"'": "'", '"': '"', "`": "`", "--": "\n", "/*": "*/"}
+_BEGINS = re.compile(r"['\"`;]|--|/\*|\$\w{0,63}\$")
+_TAG = re.compile(r"(?=(\$\w{0,63}\$))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,17 @@ class Log:
 
 
 def open_log(
-    catalog: CatalogReader, location: str, *, dialect: str = "", sources: Sequence[str] = ()
+    catalog: CatalogReader,
+    location: str,
+    *,
+    dialect: str = "",
+    sources: Sequence[str] = (),
+    settled: Sequence[str] = (),
 ) -> Log:
     """The log that a user names: a file, the URL of a server, or the label of a source that is one.
 
     Without a `dialect`, that of the catalog's sources is tried, and then DuckDB's. `sources` says
-    whose tables the log is about.
+    whose tables the log is about, `settled` are the sources that settings name, with their logins.
     """
     if dialect and dialect not in Dialect.classes:
         dialects = ", ".join(sorted(filter(None, Dialect.classes)))
@@ -90,7 +95,7 @@ def open_log(
     if spec is None:
         spec = root(location, Path.cwd())
     elif spec.kind != "path":
-        require_named(spec)
+        spec = with_login(spec, settled)
     if spec.kind == "path":
         file = Path(spec.location)
         if not file.is_file():
@@ -151,18 +156,38 @@ def statements_in(file: Path) -> Iterator[Statement]:
 
 def script(text: str) -> Iterator[Statement]:
     """The statements of a script; a comment `-- question: …` before one is what it answers."""
-    start, comment, question = 0, "", ""
-    for piece in _PIECES.finditer(text):
-        word = piece[0]
-        if word.startswith(("--", "/*")):
-            comment = word.strip("-/* \n")
-            asked = _ASKED.fullmatch(comment)
+    start, question = 0, ""
+    for begin, end in _pieces(text):
+        if text.startswith(("--", "/*"), begin):
+            asked = _ASKED.fullmatch(text[begin:end].strip("-/* \n"))
             question = " ".join(asked[1].split()) if asked else question
-        elif word == ";":
-            yield Statement(text[start : piece.start()].strip(), question=question)
-            start, question = piece.end(), ""
+        elif text[begin] == ";":
+            yield Statement(text[start:begin].strip(), question=question)
+            start, question = end, ""
     if text[start:].strip():
         yield Statement(text[start:].strip(), question=question)
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    """Where quoted texts, comments and semicolons begin and end, in time that grows with the text.
+
+    What begins and never ends is none. That is known beforehand, by the last place of every end:
+    no search for one goes through the rest of the text in vain.
+    """
+    last = {end: text.rfind(end) for end in _ENDS.values()}
+    tags = {tag[1]: tag.start() for tag in _TAG.finditer(text)} if "$" in text else {}
+    at = 0
+    while piece := _BEGINS.search(text, at):
+        begin, at = piece.span()
+        if piece[0] != ";":
+            end = _ENDS.get(piece[0], piece[0])
+            if last.get(end, tags.get(end, -1)) < at:
+                at = len(text) if end == "\n" else begin + 1
+                if end != "\n":
+                    continue
+            else:
+                at = text.index(end, at) + len(end) * (end != "\n")
+        yield begin, at
 
 
 def _rows(file: Path, suffix: str) -> Iterator[Mapping[str, Any]]:

@@ -1,19 +1,29 @@
-"""Caches replies by what was asked: asking again costs nothing and gives the same words."""
+"""Caches replies by what was asked: asking again costs nothing and gives the same words.
+
+Only what could be used stays: a reply that was cut off is not kept, one that could not be read is
+taken out again by who tried to, and a file that is not as it was written counts as absent.
+"""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from tempfile import mkstemp
+from typing import TYPE_CHECKING
 
+from dovetail.atomic import make_folder, replace_file
 from dovetail.errors import MissingModelError
 from dovetail.models.chat import request_key
 from dovetail.plugins import open_llm
 from dovetail.ports import LLM, Completion, Json, Message
+from dovetail.sealed import seal, unseal
 from dovetail.settings import Settings
+from dovetail.telemetry import traced
+
+if TYPE_CHECKING:
+    from dovetail.models.requests import PreviewLLM
 
 REPLIES = "replies"
 
@@ -23,7 +33,22 @@ def open_model(catalog: Path, settings: Settings) -> LLM | None:
     if not settings.llm:
         return None
     model = open_llm(settings.llm, workers=settings.llm_workers)
-    return CachedLLM(model, catalog / REPLIES)
+    if settings.llm_log:
+        from dovetail.models.requests import LoggedLLM
+
+        model = LoggedLLM(model, Path(settings.llm_log))
+    return CachedLLM(model, catalog / REPLIES, reuse=settings.llm_cache)
+
+
+def preview_model(catalog: Path, settings: Settings) -> tuple[LLM, PreviewLLM]:
+    """The language model that is set as far as replies of it are kept, and what notes the request
+    that would be sent next."""
+    from dovetail.models.requests import PreviewLLM
+
+    if not settings.llm:
+        raise MissingModelError("to see what a model would be sent")
+    preview = PreviewLLM(open_llm(settings.llm, workers=settings.llm_workers))
+    return CachedLLM(preview, catalog / REPLIES), preview
 
 
 def needed_model(catalog: Path, settings: Settings, what: str) -> LLM:
@@ -37,13 +62,14 @@ def needed_model(catalog: Path, settings: Settings, what: str) -> LLM:
 class CachedLLM:
     """A model whose replies are cached in a folder: a file per reply, with what the reply cost.
 
-    Any number of processes may share the folder. A file that cannot be read counts as absent,
-    and a folder that cannot be written to only means that replies are not kept.
+    Any number of processes may share the folder. A folder that cannot be written to only means that
+    replies are not kept. Without `reuse` the model is asked, whatever it once replied.
     """
 
-    def __init__(self, llm: LLM, folder: Path) -> None:
+    def __init__(self, llm: LLM, folder: Path, *, reuse: bool = True) -> None:
         self._llm = llm
         self._folder = folder
+        self._reuse = reuse
 
     @property
     def model_id(self) -> str:
@@ -60,19 +86,32 @@ class CachedLLM:
         """The reply that was kept, with the tokens and seconds it once took, or a new one."""
         key = request_key(self.model_id, messages, schema, max_tokens, logprobs=logprobs)
         path = self._folder / key[:2] / f"{key[2:]}.json"
-        with suppress(OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
-            return _read(path)
-        reply = self._llm.complete(
-            messages, schema=schema, max_tokens=max_tokens, logprobs=logprobs
-        )
-        if not reply.cached:  # what is kept elsewhere may be changed there
-            with suppress(OSError):
-                _write(path, self.model_id, reply)
-        return reply
+        forget = partial(path.unlink, missing_ok=True)
+        if self._reuse:
+            with suppress(OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
+                return replace(_read(path), forget=forget)
+        with traced("model", model=self.model_id):
+            reply = self._llm.complete(
+                messages, schema=schema, max_tokens=max_tokens, logprobs=logprobs
+            )
+        if reply.cached or reply.truncated:  # what is kept elsewhere may be changed there
+            return reply
+        with suppress(OSError):
+            _write(path, self.model_id, reply)
+        return replace(reply, forget=forget)
+
+
+def damaged_replies(folder: Path) -> Iterator[Path]:
+    """The files of replies below a folder that are not as they were written."""
+    for path in sorted(folder.glob("*/*.json")):
+        try:
+            _read(path)
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+            yield path
 
 
 def _read(path: Path) -> Completion:
-    kept = json.loads(path.read_bytes())
+    kept = unseal(path.read_bytes())
     if not isinstance(kept["text"], str):
         raise TypeError("text")
     return Completion(
@@ -95,8 +134,5 @@ def _write(path: Path, model_id: str, reply: Completion) -> None:
     }
     if reply.logprobs:
         content["logprobs"] = reply.logprobs
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = mkstemp(dir=path.parent, suffix=".new")
-    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-        json.dump(content, stream)
-    Path(temporary).replace(path)
+    make_folder(path.parent)
+    replace_file(path, seal(content))

@@ -97,6 +97,7 @@ def read_completion(reply: object, body: Json, *, seconds: float, where: str) ->
         tokens_out=_count(counted.get("completion_tokens"), text),
         seconds=seconds,
         logprobs=_logprobs(reply["choices"][0].get("logprobs")),
+        truncated=reply["choices"][0].get("finish_reason") == "length",
     )
 
 
@@ -248,12 +249,12 @@ def _mend(text: str) -> Container | None:
 
 
 def ask_all(
-    llm: LLM, conversations: Sequence[Sequence[Message]], *, workers: int, max_tokens: int
+    llm: LLM, conversations: Sequence[Sequence[Message]], *, workers: int, max_tokens: Sequence[int]
 ) -> Generator[tuple[int, Reply], None, None]:
     """Each conversation's number with its reply, or with the error it ended in.
 
-    Closing the generator asks no more. The threads end with the process, so that an interrupt
-    does not wait for a model.
+    `max_tokens` has the longest reply to each. Closing the generator asks no more. The threads end
+    with the process, so that an interrupt does not wait for a model.
     """
     todo: SimpleQueue[int] = SimpleQueue()
     for number in range(len(conversations)):
@@ -268,7 +269,8 @@ def ask_all(
             except Empty:
                 return
             try:
-                replies.put((number, llm.complete(conversations[number], max_tokens=max_tokens)))
+                longest = max_tokens[number]
+                replies.put((number, llm.complete(conversations[number], max_tokens=longest)))
             except Exception as error:  # noqa: BLE001 - raised where the replies are taken
                 replies.put((number, error))
 

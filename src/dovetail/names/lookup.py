@@ -40,9 +40,9 @@ def _known_by(name: KeyName) -> list[str]:
     return sorted({*about, *called, "".join(about), "".join(called), *people} - {""})
 
 
-def _short_for(name: KeyName) -> list[str]:
-    """The abbreviations of what a key's table is about, marked: no other word is like them."""
-    return sorted({_SHORT + short for short in abbreviations(name[0])})
+def _short_for(about: Words) -> set[str]:
+    """The abbreviations of what a table is about, marked: no other word is like them."""
+    return {_SHORT + short for short in abbreviations(about)}
 
 
 def _initials_of(name: KeyName) -> list[str]:
@@ -76,7 +76,7 @@ class NameIndex:
         self._by_word: dict[str, list[int]] = defaultdict(list)
         self._by_initials: dict[str, list[int]] = defaultdict(list)
         for at, name in enumerate(names):
-            for word in (*_known_by(name), *_short_for(name)):
+            for word in (*_known_by(name), *_short_for(name[0])):
                 self._by_word[word].append(at)
             for letters in _initials_of(name):
                 self._by_initials[letters].append(at)
@@ -142,7 +142,11 @@ class NameMatch:
         name = np.full(len(columns), -1, dtype=np.int64)
         name[keys] = of_key
         vocabulary: dict[str, int] = {}
-        listed = [_numbered([*_known_by(n), *_short_for(n)], vocabulary) for n in names]
+        asked = [_asked_by(each) for each in called.dictionary]
+        # What no column is called needs no comparing.
+        wanted = {_SHORT + word for each in asked for word in each}
+        short = {about: sorted(_short_for(about) & wanted) for about in abouts.dictionary}
+        listed = [_numbered([*_known_by(n), *short[n[0]]], vocabulary) for n in names]
         letters: dict[str, int] = {}
         first_letters = padded([_numbered(_initials_of(each), letters) for each in names], -1)
         letters_of = [letters.get(_letters_of(each), -2) for each in called.dictionary]
@@ -152,7 +156,7 @@ class NameMatch:
             words=padded(listed, len(vocabulary)),
             initials=first_letters,
             letters=np.array(letters_of, dtype=np.int64),
-            asked=[_asked_by(each) for each in called.dictionary],
+            asked=asked,
             vocabulary=list(vocabulary),
         )
 

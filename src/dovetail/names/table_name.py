@@ -140,7 +140,7 @@ def unqualified(name: str) -> str:
     ('staff', 'staff', 'staff/part-0')
     """
     last = name.rpartition("/")[2] or name
-    if {word for word in words(last) if not word.isdigit()} <= _PIECES:
+    if {word for word in words(last) if not word.isdecimal()} <= _PIECES:
         last = name
     return _SCHEMA.sub("", last)
 
@@ -153,7 +153,7 @@ def entity(name: str) -> Words:
     (('customer',), ('for', 'hire', 'product'), ('customer',))
     """
     every = words(unqualified(name))
-    about = tuple(w for w in every if w not in _TABLE_WORDS and not w.isdigit()) or every
+    about = tuple(w for w in every if w not in _TABLE_WORDS and not w.isdecimal()) or every
     for at, word in enumerate(about):
         if word in PREPOSITIONS and 0 < at < len(about) - 1:
             return about[at:] + about[:at]
@@ -241,10 +241,10 @@ class _Level:
     def _word(self, tokens: Sequence[str], at: int) -> int:
         word = tokens[at]
         follows = tokens[at + 1] if at + 1 < len(tokens) else ""
-        if word in _NUMBERED and follows.isdigit():
+        if word in _NUMBERED and follows.isdecimal():
             self.words.append(f"{word}{int(follows[:9])}")
             return 2
-        if word in _PERIOD and follows.isdigit():
+        if word in _PERIOD and follows.isdecimal():
             return 1
         if word in _OF and self.marks and not self.words:
             return 1
@@ -266,10 +266,10 @@ class _Level:
 def _slots(tokens: Sequence[str], at: int) -> Iterator[tuple[Slot, int]]:
     """The slots that may begin at a word, the longest first."""
     one, two, three = (*tokens[at : at + 3], "", "", "")[:3]
-    if one == "v" and two.isdigit():
+    if one == "v" and two.isdecimal():
         size = 2
         while (
-            at + size < len(tokens) and tokens[at + size].isdigit() and len(tokens[at + size]) < 3
+            at + size < len(tokens) and tokens[at + size].isdecimal() and len(tokens[at + size]) < 3
         ):
             size += 1
         yield Slot("v" + ".".join(tokens[at + 1 : at + size]), version=True), size
@@ -283,7 +283,7 @@ def _slots(tokens: Sequence[str], at: int) -> Iterator[tuple[Slot, int]]:
     elif one in MONTHS and (at > 0 or two) and (len(one) > 3 or one == two):
         if at + 1 == len(tokens) and one not in ("may", "march", "mars", "mai"):
             yield Slot(f"{MONTHS[one]:02}", time=True), 1
-    elif one.isdigit():
+    elif one.isdecimal():
         yield _number(tokens, at, one, two, three)
 
 
@@ -299,7 +299,7 @@ def _number(tokens: Sequence[str], at: int, one: str, two: str, three: str) -> t
     four = tokens[at + 3] if at + 3 < len(tokens) else ""
     if two == "q" and three in ("1", "2", "3", "4"):
         return Slot(f"{year}-Q{three}", time=True), 3
-    if two in ("w", "kw", "week", "cw") and three.isdigit() and 1 <= int(three[:9]) <= 53:
+    if two in ("w", "kw", "week", "cw") and three.isdecimal() and 1 <= int(three[:9]) <= 53:
         return Slot(f"{year}-W{int(three):02}", time=True), 3
     if two in MONTHS:
         return Slot(f"{year}-{MONTHS[two]:02}", time=True), 2
@@ -316,13 +316,13 @@ def _number(tokens: Sequence[str], at: int, one: str, two: str, three: str) -> t
 
 def _year(text: str, *, short: bool = False) -> str:
     """A year of four digits, or with a month's name before it of two; else nothing."""
-    if len(text) == 4 and text.isdigit() and int(text) in _YEARS:
+    if len(text) == 4 and text.isdecimal() and int(text) in _YEARS:
         return text
-    return f"20{text}" if short and len(text) == 2 and text.isdigit() else ""
+    return f"20{text}" if short and len(text) == 2 and text.isdecimal() else ""
 
 
 def _month(year: str, month: str) -> str:
-    plausible = _year(year) and month.isdigit() and 1 <= int(month) <= 12
+    plausible = _year(year) and month.isdecimal() and 1 <= int(month[:9]) <= 12
     return f"{year}-{int(month):02}" if plausible else ""
 
 
@@ -350,7 +350,7 @@ def copy_marks(name: str) -> frozenset[str]:
     last = unqualified(name).casefold()
     parts = split(last)
     marks = {part for part in parts if part in _COPY_WORDS}
-    marks |= {part for part in parts if part.isdigit() and len(part) >= _DATED}
+    marks |= {part for part in parts if part.isdecimal() and len(part) >= _DATED}
     marks |= set(_VERSION.findall(last))
     # A table whose name says nothing else is no copy: there is nothing that it is one of.
     own = marks if len(marks) < len(parts) else set()

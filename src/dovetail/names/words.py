@@ -7,15 +7,21 @@ noun), none about what a particular schema calls its things.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
+from unicodedata import combining, normalize
 
 from dovetail.names.concepts import same_thing
 
 Words = tuple[str, ...]
+# Words that are several, run together, with their parts (search/run_together.py).
+Parts = Mapping[str, Words]
 
-# Where a word ends without a sign between: before a capital in camelCase, before a number.
-_BREAKS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)")
+# Where a word ends without a sign between: before a capital in camelCase, before a number; IDs are
+# one word.
+_BREAKS = re.compile(
+    r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])|(?<=[^\W\d_])(?=\d)"
+)
 _SIGNS = re.compile(r"[\W_]+")
 _AFTER_NUMBER = re.compile(r"(?<=\d)(?=[^\W\d_])")
 # A remark behind a column's name, which does not name it.
@@ -38,7 +44,7 @@ _NOT_GLUED = frozenset(
     kimono volcano domino albino inferno latino platinum aluminum monkey turkey whiskey hockey
     jockey donkey unicode""".split()  # noqa: SIM905 - words read best as text
 )
-# "number of shops" counts, only "shop number" identifies: these identify as a last word only.
+# "number of shops" and "num_shops" count; "shop number" and "numero_cliente" identify.
 _COUNTING = frozenset(("no", "nr", "nbr", "num", "number", "nummer", "numero", "numer", "nro"))
 # What is measured: a number so called refers to nothing.
 _MEASURES = frozenset(
@@ -73,13 +79,20 @@ _ROLES = frozenset(
 )
 
 
-def spelled(name: str) -> str:
+def spelled(name: str, parts: Parts | None = None) -> str:
     """A name as separate words: split on case, digits and punctuation, in lower case.
+
+    `parts` are those of words that are run together.
 
     >>> spelled("OrderItems"), spelled("T_BIL_ADDR2"), spelled("größe")
     ('order items', 't bil addr 2', 'größe')
+    >>> spelled("T_ORDERLINES", {"orderlines": ("order", "lines")})
+    't order lines'
     """
-    return _SIGNS.sub(" ", _BREAKS.sub(" ", name)).strip().lower()
+    apart = _SIGNS.sub(" ", _BREAKS.sub(" ", name)).strip().lower()
+    if not parts:
+        return apart
+    return " ".join(piece for word in apart.split() for piece in parts.get(word, (word,)))
 
 
 def split(name: str) -> list[str]:
@@ -109,9 +122,16 @@ def words(name: str) -> Words:
     (('order', 'item'), ('cust', 'id'), ('emp', 'no'), ('paid',))
     """
     parts: list[str] = []
-    for word in split(_REMARK.sub("", name)):
+    for word in split(_without_accents(_REMARK.sub("", name))):
         parts.extend((word,) if word in ID_WORDS else _unglued(word))
     return tuple(parts)
+
+
+def _without_accents(name: str) -> str:
+    """A name in letters that people use who have no others: numero, for número."""
+    if name.isascii():
+        return name
+    return "".join(sign for sign in normalize("NFKD", name) if not combining(sign))
 
 
 @cache
@@ -146,19 +166,51 @@ def singular(word: str) -> str:
     return _IRREGULAR.get(word, word)
 
 
+def plural(word: str) -> str:
+    """The plural of a noun, by its ending.
+
+    >>> plural("city"), plural("batch"), plural("order")
+    ('cities', 'batches', 'orders')
+    """
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return f"{word[:-1]}ies"
+    return f"{word}es" if word.endswith(("s", "x", "z", "ch", "sh")) else f"{word}s"
+
+
 @cache
 def core(column: str) -> Words:
-    """What a column's name says besides identifying: nothing, for a bare `id`."""
-    return tuple(word for word in words(column) if word not in ID_WORDS and not word.isdigit())
+    """What a column's name says besides identifying, its head noun last: nothing, for a bare `id`.
+
+    Where the id-word stands in front, as it does in Romance languages, so does the head.
+
+    >>> core("customer_no"), core("num_cliente_web"), core("id")
+    (('customer',), ('web', 'cliente'), ())
+    """
+    every = words(column)
+    said = tuple(word for word in every if word not in ID_WORDS and not word.isdecimal())
+    return said[::-1] if every and every[0] in ID_WORDS and every[-1] not in ID_WORDS else said
 
 
 @cache
 def identifies(column: str) -> bool:
-    """Whether a column's name has an id-word at its end, or at its beginning."""
-    parts = [word for word in words(column) if not word.isdigit()]
-    return bool(parts) and (
-        parts[-1] in ID_WORDS or (parts[0] in ID_WORDS and parts[0] not in _COUNTING)
-    )
+    """Whether a column's name has an id-word at its end, or at its beginning.
+
+    >>> identifies("shop_number"), identifies("num_cliente"), identifies("num_shops")
+    (True, True, False)
+    """
+    parts = [word for word in words(column) if not word.isdecimal()]
+    first = bool(parts) and parts[0] in ID_WORDS and not _counts_in_front(column)
+    return bool(parts) and (parts[-1] in ID_WORDS or first)
+
+
+@cache
+def _counts_in_front(column: str) -> bool:
+    """Whether a name begins with the word for a number, of many things."""
+    parts = words(column)
+    if len(parts) < 2 or parts[0] not in _COUNTING:
+        return False
+    last = split(column)[-1]
+    return parts[1] == "of" or singular(last) != last
 
 
 @cache
@@ -180,7 +232,7 @@ def counts(column: str) -> bool:
     (True, True, False)
     """
     parts = words(column)
-    return (len(parts) > 1 and parts[0] in _COUNTING) or (bool(parts) and parts[-1] in _MEASURES)
+    return _counts_in_front(column) or (bool(parts) and parts[-1] in _MEASURES)
 
 
 @cache
@@ -218,6 +270,8 @@ def is_people(about: Words) -> bool:
 # `emp_`), and the share of a table's columns that must have it.
 _PREFIX = re.compile(r"([^\W\d_]{1,2})[_.-](?=.)")
 _MOST_HAVE = 0.8
+# Names of the systems that had room for ten capitals, two of them for the table.
+_RUN_TOGETHER = re.compile(r"[A-Z]{2}[A-Z0-9#$@]{2,8}")
 
 
 def without_table_prefix(columns: Sequence[str]) -> list[str]:
@@ -225,11 +279,15 @@ def without_table_prefix(columns: Sequence[str]) -> list[str]:
 
     >>> without_table_prefix(["l_orderkey", "l_partkey", "l_comment"])
     ['orderkey', 'partkey', 'comment']
+    >>> without_table_prefix(["CDNUM", "CDETB", "CDDAT", "CDFOU"])
+    ['NUM', 'ETB', 'DAT', 'FOU']
     """
     first = _PREFIX.match(columns[0]) if len(columns) > 2 else None
-    if first is None:
+    prefix = first[0].casefold() if first else ""
+    if len(columns) > 2 and all(_RUN_TOGETHER.fullmatch(name) for name in columns):
+        prefix = columns[0][:2].casefold()
+    if not prefix:
         return list(columns)
-    prefix = first[0].casefold()
     have = sum(name.casefold().startswith(prefix) for name in columns)
     if have < _MOST_HAVE * len(columns):
         return list(columns)

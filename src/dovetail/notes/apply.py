@@ -1,4 +1,4 @@
-"""Notes over what was computed: pinned and banned joins, canonical tables and copies.
+"""Notes over what was computed: pinned and banned joins, key domains, canonical tables and copies.
 
 A person's word counts; the edges and families of the catalog stay as they are.
 """
@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import JoinEdge, TableId
+from dovetail.domain import JoinEdge, KeyDomain, TableId
 from dovetail.families.family import Families, Family, FamilyMember, Role, family_with, represent
 from dovetail.joins.edges import EditedEdges, ends_of, stored_edges
 from dovetail.joins.graph import JoinGraph
-from dovetail.notes.notes import CANONICAL, COPY, PINNED, Notes
+from dovetail.notes.notes import CANONICAL, COPY, PINNED, Ban, Notes
 
 _WHY = "your notes say so"
 Pairs = frozenset[frozenset[tuple[TableId, str]]]
@@ -29,13 +29,14 @@ def noted_edges(edges: Sequence[JoinEdge], notes: Notes) -> Sequence[JoinEdge]:
 
     Only edges between tables that the notes name are looked at, however many there are.
     """
+    notes = _with_bans(edges, notes)
     if not notes.pins and not notes.bans:
         return edges
     pinned = {_columns(edge): edge for edge in notes.pins}
     dropped: set[int] = set()
     for at in _touched(edges, notes):
         edge = edges[at]
-        if any(ban.forbids(edge) for ban in notes.bans):
+        if notes.forbids(edge):
             dropped.add(at)
         elif (key := _columns(edge)) in pinned:
             dropped.add(at)
@@ -46,15 +47,46 @@ def noted_edges(edges: Sequence[JoinEdge], notes: Notes) -> Sequence[JoinEdge]:
 
 def noted_scores(edges: Sequence[JoinEdge], notes: Notes) -> dict[tuple[TableId, TableId], float]:
     """The best score that is left between each two tables that are pinned or banned; 0 for none."""
+    notes = _with_bans(edges, notes)
     best = dict.fromkeys(_pairs(notes), 0.0)
     for at in _touched(edges, notes):
         edge = edges[at]
-        if not any(ban.forbids(edge) for ban in notes.bans):
+        if not notes.forbids(edge):
             pair = frozenset((edge.left, edge.right))
             best[pair] = max(best[pair], edge.score)
     best |= {frozenset((edge.left, edge.right)): edge.score for edge in notes.pins}
     ends = {tuple(sorted(pair)): score for pair, score in best.items() if len(pair) > 1}
     return {(one, two): score for (one, two), score in ends.items()}
+
+
+def _with_bans(edges: Sequence[JoinEdge], notes: Notes) -> Notes:
+    """The notes, with a ban of every join by a column that they take out of its domain."""
+    out = {(each.table, each.column) for each in notes.domains if not each.name}
+    tables = {table for table, _ in out}
+    found = (
+        edges[at] for at, ends in enumerate(ends_of(edges)) if out and not tables.isdisjoint(ends)
+    )
+    pinned = {_columns(edge) for edge in notes.pins}
+    bans = tuple(
+        Ban(frozenset((edge.left, edge.right)), _columns(edge))
+        for edge in found
+        if not out.isdisjoint(end for pair in _columns(edge) for end in pair)
+        and _columns(edge) not in pinned
+    )
+    return replace(notes, bans=(*notes.bans, *bans))
+
+
+def noted_domains(domains: Sequence[KeyDomain], notes: Notes) -> list[KeyDomain]:
+    """The key domains with the names and masters that notes give to them."""
+    named = {(each.table, each.column): each.name for each in notes.domains if each.name}
+    noted = []
+    for domain in domains:
+        for column in domain.columns:
+            if name := named.get((column.table, column.name)):
+                masters = {**domain.masters, column.table.source: column}
+                domain = replace(domain, name=name, master=column, masters=masters)
+        noted.append(domain)
+    return noted
 
 
 def _pairs(notes: Notes) -> set[frozenset[TableId]]:

@@ -1,6 +1,6 @@
 """The file of notes as text: TOML of one entry a line, so that a broken line stops no other.
 
-An entry stands in one of five sections and is `key = "text"`, the key in quotes wherever it is more
+An entry stands in one of six sections and is `key = "text"`, the key in quotes wherever it is more
 than a word. Everything else in the file (blank lines, comments) is the person's, and stays.
 """
 
@@ -10,20 +10,20 @@ import fcntl
 import json
 import os
 import re
-import stat
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from dovetail.atomic import open_regular, replace_file
 from dovetail.errors import UsageError
 
 JOINS, TABLES, TERMS, ABOUT, QUESTIONS = "joins", "tables", "terms", "about", "questions"
-SECTIONS = (JOINS, TABLES, TERMS, ABOUT, QUESTIONS)
+DOMAINS = "domains"
+SECTIONS = (JOINS, TABLES, TERMS, ABOUT, QUESTIONS, DOMAINS)
 # A file beyond these bounds is no file of notes.
 _MOST_BYTES, _MOST_ENTRIES, _LONGEST = 1 << 20, 10_000, 4_000
-_HEADER = re.compile(r"\[\s*([^\[\]]*?)\s*\]\s*(?:#.*)?")
 _ENDS = re.compile(r"\r\n|\n|\r")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -56,12 +56,11 @@ class Problem:
 def read_entries(file: Path) -> tuple[list[Entry], list[Problem]]:
     """The entries of a file, and the lines that are none; nothing where there is no file."""
     try:
-        status = file.stat()
-        if not stat.S_ISREG(status.st_mode):
-            return [], [Problem(0, "it is no plain file, so it is not read")]
-        if status.st_size > _MOST_BYTES:
+        with open_regular(file) as stream:
+            content = stream.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
             return [], [Problem(0, f"it is larger than {_MOST_BYTES >> 20} MB, so it is not read")]
-        text = file.read_text("utf-8", errors="replace")
+        text = content.decode("utf-8", errors="replace")
     except FileNotFoundError:
         return [], []
     except OSError as error:
@@ -86,8 +85,8 @@ def _parsed(text: str) -> Iterator[Entry | Problem]:
         line = line.strip()
         if not line or line.startswith("#"):
             continue
-        if header := _HEADER.fullmatch(line):
-            section = header[1]
+        if (name := _section(line)) is not None:
+            section = name
             if section not in SECTIONS:
                 yield Problem(number, f"section {section!r} is not known; there are: {_LISTED}")
             continue
@@ -106,6 +105,15 @@ def _parsed(text: str) -> Iterator[Entry | Problem]:
 
 
 _LISTED = ", ".join(f"[{section}]" for section in SECTIONS)
+
+
+def _section(line: str) -> str | None:
+    """The name in a header such as `[joins]  # a comment`; None where a line is none."""
+    name, closed, rest = line[1:].partition("]")
+    rest = rest.lstrip()
+    if not line.startswith("[") or not closed or "[" in name or (rest and rest[0] != "#"):
+        return None
+    return name.strip()
 
 
 def _entry(line: str) -> tuple[str, str] | str:
@@ -175,7 +183,11 @@ def _alone(file: Path) -> Iterator[None]:
 
 def _lines(file: Path) -> list[str]:
     try:
-        return _ENDS.split(file.read_text("utf-8").rstrip("\r\n"))
+        with open_regular(file) as stream:
+            content = stream.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise UsageError(f"{file} is larger than {_MOST_BYTES >> 20} MB; shorten it first")
+        return _ENDS.split(content.decode("utf-8").rstrip("\r\n"))
     except FileNotFoundError:
         return []
     except (OSError, UnicodeDecodeError) as error:
@@ -186,8 +198,8 @@ def _find_entry(lines: list[str], section: str, key: str) -> tuple[int | None, i
     """Where a section begins, the line after its last entry, and the line of a key."""
     start, end, at, inside = None, len(lines), None, ""
     for number, line in enumerate(lines):
-        if header := _HEADER.fullmatch(line.strip()):
-            inside = header[1]
+        if (name := _section(line.strip())) is not None:
+            inside = name
             if inside == section:
                 start, end = number, number + 1
         elif inside == section and line.strip():
@@ -214,9 +226,17 @@ def _require_entry(line: str) -> None:
 
 def _write(file: Path, lines: list[str]) -> None:
     """Put new lines in the file's place: a reader sees the old or the new ones."""
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
+    content = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
+    if len(content) > _MOST_BYTES or _entries_in(lines) > _MOST_ENTRIES:
+        raise UsageError(
+            f"this cannot be noted: {file.name} would hold more than {_MOST_BYTES >> 20} MB or "
+            f"{_MOST_ENTRIES:,} entries, and would not be read; remove some first"
+        )
     try:
-        beside.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-        beside.replace(file)
-    except (OSError, UnicodeEncodeError) as error:
+        replace_file(file, content, mode=0o666)  # people share it
+    except OSError as error:
         raise UsageError(f"cannot write {file}: {error}") from None
+
+
+def _entries_in(lines: list[str]) -> int:
+    return sum(isinstance(each, Entry) for each in _parsed("\n".join(lines)))

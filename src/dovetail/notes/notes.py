@@ -7,7 +7,7 @@ problem of its line; the other lines count. A new note is checked against the ca
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,9 +15,11 @@ from dovetail.catalog.lookup import SEPARATOR, find_table, matches
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, Table, TableId
 from dovetail.errors import NotFoundError, TableNotFoundError, UsageError
-from dovetail.joins.queried import stated_edge
+from dovetail.joins.edges import stored_edges
+from dovetail.joins.graph import JOINABLE
 from dovetail.notes.file import (
     ABOUT,
+    DOMAINS,
     JOINS,
     QUESTIONS,
     SECTIONS,
@@ -34,6 +36,7 @@ CANONICAL, COPY, IGNORE = "canonical", "copy", "ignore"
 PINNED = "pinned"
 # Names that are nearly the one meant are looked for so often: it takes a look at every table.
 _MOST_HINTS = 5
+_NO_MATCH = "no row of {} matches, in any normal form; it counts all the same"
 _OF = re.compile(r"copy\s+of\s+(.+)", re.IGNORECASE)
 _AND = re.compile(r"\s+and\s+", re.IGNORECASE)
 
@@ -64,11 +67,19 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What a term means: other words, and the tables that it is about."""
+    """What a term means: other words, the tables that it is about, and columns of these.
+
+    A column is the table and its name; its table is among the tables.
+    """
 
     term: str
     text: str
     tables: tuple[TableId, ...] = ()
+    columns: tuple[tuple[TableId, str], ...] = ()
+
+    def columns_of(self, table: TableId) -> list[str]:
+        """The columns of a table that the term means."""
+        return [column for owner, column in self.columns if owner == table]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +103,21 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
+class DomainNote:
+    """What a column holds: the identifiers of a domain by this name, which are made in it; without
+    a name, those of no domain."""
+
+    table: TableId
+    column: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Notes:
-    """All that a file of notes says of a catalog, and the lines of it that cannot be used."""
+    """All that a file of notes says of a catalog, and the lines of it that cannot be used.
+
+    `doubts` are about lines that count although the data does not bear them out.
+    """
 
     file: Path | None = None
     pins: tuple[JoinEdge, ...] = ()
@@ -102,16 +126,22 @@ class Notes:
     definitions: tuple[Definition, ...] = ()
     remarks: tuple[Remark, ...] = ()
     answered: tuple[Answered, ...] = field(default=())
+    domains: tuple[DomainNote, ...] = ()
     problems: tuple[Problem, ...] = ()
+    doubts: tuple[Problem, ...] = ()
 
     def __bool__(self) -> bool:
-        every = (self.pins, self.bans, self.marks, self.definitions, self.remarks, self.answered)
-        return any(every)
+        joins = (self.pins, self.bans, self.domains)
+        return any((*joins, self.marks, self.definitions, self.remarks, self.answered))
 
     @property
     def ignored(self) -> frozenset[TableId]:
         """The tables that are to be ignored."""
         return frozenset(mark.table for mark in self.marks if mark.role == IGNORE)
+
+    def forbids(self, edge: JoinEdge) -> bool:
+        """Whether an edge is a join that is banned."""
+        return any(ban.forbids(edge) for ban in self.bans)
 
     def remarks_on(self, table: TableId) -> tuple[Remark, ...]:
         """What is said of a table and its columns."""
@@ -119,9 +149,25 @@ class Notes:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The problems as lines for a person, with the file's name."""
+        """The problems and doubts as lines for a person, with the file's name."""
         name = self.file.name if self.file else ""
-        return tuple(f"{name} {problem}" for problem in self.problems)
+        lines = sorted((*self.problems, *self.doubts), key=lambda problem: problem.line)
+        return tuple(f"{name} {problem}" for problem in lines)
+
+    def only_about(self, tables: Collection[TableId]) -> Notes:
+        """Those about some tables and no other: what is shown to who sees these alone.
+
+        A definition that names no table is about none of them; problems quote the file.
+        """
+        kinds = ("pins", "bans", "marks", "definitions", "remarks", "answered", "domains")
+        own = frozenset(tables)
+        kept = {
+            kind: tuple(
+                note for note in getattr(self, kind) if (about := _tables_of(note)) and about <= own
+            )
+            for kind in kinds
+        }
+        return Notes(**kept)  # type: ignore[arg-type]
 
 
 NO_NOTES = Notes()
@@ -142,7 +188,63 @@ def notes_of(
     entries: Iterable[Entry], catalog: CatalogReader, problems: Sequence[Problem] = ()
 ) -> Notes:
     """What entries say of a catalog; those that cannot be used are among the problems."""
-    return _Reader(catalog).read(entries, [*problems])
+    notes = _Reader(catalog).read(entries, [*problems])
+    for each in notes.domains:
+        if each.name:
+            notes = _redirected(catalog, notes, each)
+    return notes
+
+
+def _redirected(catalog: CatalogReader, notes: Notes, master: DomainNote) -> Notes:
+    """The notes with joins by the columns of a domain leading to its noted master, not to another
+    key of the master's source; only a key can be led to."""
+    from dovetail.joins.domains import KeyDomains  # few notes need it, and it loads much
+
+    made = (master.table, master.column)
+    if not catalog[master.table].column(master.column).profile.unique:
+        return notes
+    sure = [e for e in stored_edges(catalog) if e.score > JOINABLE and not notes.forbids(e)]
+    domains = KeyDomains(catalog, sure).of(master.table)
+    members = {
+        (column.table, column.name)
+        for domain in domains
+        if made in {(column.table, column.name) for column in domain.columns}
+        for column in domain.columns
+    }
+    pins, bans = [], []
+    joined = {_ends(edge) for edge in (*sure, *notes.pins)}
+    for edge in sure:
+        ends = _ends(edge)
+        child = (edge.left, edge.columns[0][0])
+        if len(edge.columns) > 1 or not ends <= members or made in ends:
+            continue
+        if edge.right.source != master.table.source or edge.left == master.table:
+            continue
+        new = frozenset((child, made))
+        if new not in joined:
+            sides = catalog[edge.left], catalog[master.table]
+            pair = ((child[1], made[1]),)
+            pin = _pin(catalog, *sides, pair)
+            if not pin.match_rate:
+                continue
+            pins.append(pin)
+            joined.add(new)
+        bans.append(Ban(frozenset((edge.left, edge.right)), frozenset((ends,))))
+    return replace(notes, pins=(*notes.pins, *pins), bans=(*notes.bans, *bans))
+
+
+def _pin(
+    catalog: CatalogReader, left: Table, right: Table, columns: tuple[tuple[str, str], ...]
+) -> JoinEdge:
+    """The join of two tables by columns, as a note states it."""
+    from dovetail.joins.queried import in_normal_form, stated_edge  # loads much
+
+    return in_normal_form(catalog, stated_edge(catalog, left, right, columns, {PINNED: 1.0}))
+
+
+def _ends(edge: JoinEdge) -> frozenset[tuple[TableId, str]]:
+    """The columns that an edge joins by, of both tables."""
+    return frozenset(end for a, b in edge.columns for end in ((edge.left, a), (edge.right, b)))
 
 
 def tables_of_entries(
@@ -168,7 +270,7 @@ def _tables_of(note: object) -> frozenset[TableId]:
             return frozenset(note.tables)
         case Mark():
             return frozenset((note.table, note.of or note.table))
-        case Remark():
+        case Remark() | DomainNote():
             return frozenset((note.table,))
     raise TypeError(f"{note!r} is no note")
 
@@ -187,15 +289,18 @@ class _Reader:
 
     def read(self, entries: Iterable[Entry], problems: list[Problem]) -> Notes:
         by_kind: dict[str, list[object]] = {}
+        doubts = []
         for entry in entries:
             try:
                 kind, note = self.note(entry)
                 by_kind.setdefault(kind, []).append(note)
+                if isinstance(note, JoinEdge) and not note.match_rate:
+                    doubts.append(Problem(entry.line, _NO_MATCH.format(note.pairs)))
             except (NotFoundError, ValueError) as error:
                 problems.append(Problem(entry.line, str(error)))
         tuples = {kind: tuple(notes) for kind, notes in by_kind.items()}
         ordered = tuple(sorted(problems, key=lambda problem: problem.line))
-        return Notes(problems=ordered, **tuples)  # type: ignore[arg-type]
+        return Notes(problems=ordered, doubts=tuple(doubts), **tuples)  # type: ignore[arg-type]
 
     def note(self, entry: Entry) -> tuple[str, object]:
         """What an entry says, and which kind of note that is."""
@@ -205,6 +310,7 @@ class _Reader:
             TERMS: self._term,
             ABOUT: self._remark,
             QUESTIONS: self._question,
+            DOMAINS: self._domain,
         }
         return read[entry.section](entry.key, entry.value)
 
@@ -260,7 +366,7 @@ class _Reader:
             return "bans", Ban(frozenset(next(iter(tables))), frozenset(banned))
         left, right = pairs[0][0][0], pairs[0][1][0]
         columns = tuple((x, y) for (_, x), (_, y) in pairs)
-        return "pins", stated_edge(self._catalog, left, right, columns, {PINNED: 1.0})
+        return "pins", _pin(self._catalog, left, right, columns)
 
     def _whole(self, one: str, other: str) -> tuple[TableId, TableId] | None:
         """Two tables as a whole, where both sides name one."""
@@ -285,28 +391,62 @@ class _Reader:
         text, colon, named = value.partition(":")
         if not text.strip() and not named.strip():
             raise ValueError(f"{key!r} is not defined: write words, and after a colon tables")
-        tables = self._tables(named) if colon else ()
-        return "definitions", Definition(key.strip(), text.strip(), tables)
+        parts = [part for part in named.split(",") if part.strip()] if colon else []
+        meant = [self._table_or_column(part.strip()) for part in parts]
+        tables = tuple(dict.fromkeys(table for table, _ in meant))
+        columns = tuple((table, column) for table, column in meant if column)
+        return "definitions", Definition(key.strip(), text.strip(), tables, columns)
 
     def _remark(self, key: str, value: str) -> tuple[str, object]:
-        near = self._by_last.get(SEPARATOR.split(key)[-1].casefold(), [])
-        if matches(near, key) or "." not in key:
-            return "remarks", Remark(self._table(key), "", value)
-        table, column = self._column(key)
-        return "remarks", Remark(table.id, column, value)
+        return "remarks", Remark(*self._table_or_column(key), value)
+
+    def _table_or_column(self, name: str) -> tuple[TableId, str]:
+        """The table that a name stands for, and the column, where it names one of a table."""
+        near = self._by_last.get(SEPARATOR.split(name)[-1].casefold(), [])
+        if matches(near, name) or "." not in name:
+            return self._table(name), ""
+        table, column = self._column(name)
+        return table.id, column
 
     def _question(self, key: str, value: str) -> tuple[str, object]:
         return "answered", Answered(key, self._tables(value))
 
+    def _domain(self, key: str, value: str) -> tuple[str, object]:
+        if value.casefold() == "none":
+            table, column = self._column(key)
+            return "domains", DomainNote(table.id, column)
+        table, column = self._column(value)
+        return "domains", DomainNote(table.id, column, key.strip())
 
-def note(catalog: CatalogReader, section: str, key: str, value: str) -> Path:
-    """Write an entry into the catalog's file of notes; an error says what is wrong with it."""
+
+def note(catalog: CatalogReader, section: str, key: str, value: str) -> tuple[Path, list[str]]:
+    """Write an entry into the catalog's file of notes; an error says what is wrong with it.
+
+    Returns the file, and what the data has against the entry.
+    """
     file = file_of(catalog)
     notes = notes_of([Entry(0, section, key.strip(), value)], catalog)
     if notes.problems:
         raise UsageError(str(notes.problems[0]))
+    for each in notes.domains:
+        _require_joined(catalog, each)
     put_entry(file, section, key.strip(), value)
-    return file
+    return file, list(map(str, notes.doubts))
+
+
+def _require_joined(catalog: CatalogReader, wanted: DomainNote) -> None:
+    """Refuse to name the domain of a column that no join makes part of one."""
+    pins = read_notes(catalog).pins
+    for edge in (*pins, *stored_edges(catalog)):
+        ends = {(edge.left, a) for a, _ in edge.columns} | {
+            (edge.right, b) for _, b in edge.columns
+        }
+        if edge.score > JOINABLE and (wanted.table, wanted.column) in ends:
+            return
+    raise UsageError(
+        f"{wanted.table}.{wanted.column} is in no key domain, for no join is known of it; pin one "
+        "with dovetail note pin first"
+    )
 
 
 def forget(catalog: CatalogReader, key: str, sections: Sequence[str] = SECTIONS) -> list[str]:

@@ -8,7 +8,7 @@ the table's source, name and columns; it is asked for anew only for another mode
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,10 +25,9 @@ from dovetail.prompts import read_prompt
 from dovetail.text import cut
 
 PHASE = "describe"
-# Tokens that a reply may have: far more than a batch takes, for models that think aloud.
-MAX_TOKENS = 8_192
-# Tokens that the reply takes for a table, as estimated before anything is asked.
-_REPLY_TOKENS = 60
+# Tokens that the reply takes for a table, as estimated before anything is asked; and how many it
+# may take: far more, for models that think aloud, but no model writes on for ever.
+_REPLY_TOKENS, _MOST_REPLY_TOKENS = 60, 512
 # Characters of a description and of a gloss that are kept.
 _LONGEST, _LONGEST_GLOSS = 300, 80
 # Tables of a batch in which what a model left out is asked for once more.
@@ -124,6 +123,14 @@ class Describer:
         """The request for a batch."""
         return self._prompt.fill(tables=batch.text)
 
+    def ask(
+        self, llm: LLM, batches: Sequence[Batch], *, workers: int = 1
+    ) -> Generator[tuple[int, Reply], None, None]:
+        """The number of each batch with what a model says to it."""
+        conversations = [self.conversation(batch) for batch in batches]
+        limits = [_MOST_REPLY_TOKENS * len(batch.tables) for batch in batches]
+        return ask_all(llm, conversations, workers=workers, max_tokens=limits)
+
     def plan(self, prices: Prices) -> DescribePlan:
         """What it takes to describe what is missing."""
         asked = (message for batch in self.batches for message in self.conversation(batch))
@@ -198,9 +205,7 @@ class _Run:
         return replace(self._summary, failed=tuple(failed), seconds=seconds)
 
     def _ask(self, batches: Sequence[Batch], workers: int) -> None:
-        conversations = [self._describer.conversation(batch) for batch in batches]
-        replies = ask_all(self._llm, conversations, workers=workers, max_tokens=MAX_TOKENS)
-        with closing(replies):
+        with closing(self._describer.ask(self._llm, batches, workers=workers)) as replies:
             for number, reply in replies:
                 self._take(batches[number], reply)
                 self._progress()
@@ -223,6 +228,7 @@ class _Run:
         result = read_reply(reply.text, batch, self._describer.catalog, self._llm.model_id)
         self._count(dropped=result.dropped)
         if not result.described:
+            reply.forget()
             self._fail(batch.tables, result.problem)
             return
         self._in_a_row = 0
@@ -374,5 +380,6 @@ def save_descriptions(
             refused.append(name)
         else:
             described[describer.shown.families.canonical(table)] = description
-    describer.write(described, asked=False)
+    if described:
+        describer.write(described, asked=False)
     return SavedDescriptions(len(described), tuple(refused))

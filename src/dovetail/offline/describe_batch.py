@@ -13,8 +13,7 @@ from itertools import groupby
 from dovetail.catalog.descriptions import laid_descriptions
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import DICTIONARY, Column, Kind, Table, TableId
-from dovetail.families.family import Families, Role
-from dovetail.families.stored import read_families
+from dovetail.families.family import Families, Role, read_families
 from dovetail.joins.edges import stored_edges
 from dovetail.joins.graph import JoinGraph
 from dovetail.models.chat import estimate_tokens

@@ -36,7 +36,7 @@ from dovetail.text import cut
 
 _FILE = "dictionary.json"
 # Raised whenever the same tables would give other texts.
-_VERSION = 1
+_VERSION = 2
 # Rows of a dictionary that are read, of those the rows that are kept, and its most columns.
 _READ, _KEPT, _WIDEST = 2_000_000, 300_000, 120
 # Names that cells must be: of tables and of columns at least, as a share of the distinct cells, or
@@ -194,6 +194,7 @@ class _Root:
         self._columns: list[str] = records.columns["name"].to_pylist()
         self._kinds: list[str] = records.columns["kind"].to_pylist()
         self._distinct: list[int] = records.columns["distinct"].to_pylist()
+        self._kept: list[int] = records.columns["kept"].to_pylist()
         self._hashes_at: list[int] = records.columns["hashes_at"].to_pylist()
         self._bounds: list[int] = records.bounds.tolist()
 
@@ -229,6 +230,10 @@ class _Root:
             of_tables = self._most_named(number, texts, self._table_names, _TABLES)
             rest = [at for at in texts if at != of_tables]
             of_columns = self._most_named(number, rest, self._column_names, _COLUMNS)
+            if of_tables is None and of_columns is not None:
+                # Beside names of columns even one table's is no chance: a system may have few.
+                rest = [at for at in texts if at != of_columns]
+                of_tables = self._most_named(number, rest, self._table_names, 1)
             if of_tables is not None or of_columns is not None:
                 yield _Candidate(
                     table,
@@ -246,7 +251,7 @@ class _Root:
             distinct = self._distinct[at]
             if distinct < fewest:
                 continue
-            hits = _shared(segment.hashes(self._hashes_at[at], distinct), names.hashes)
+            hits = _shared(segment.hashes(self._hashes_at[at], self._kept[at]), names.hashes)
             if hits >= fewest and hits >= _SHARE * min(distinct, names.count):
                 best = max(best, (hits, -at))
         return -best[1] if best[0] else None

@@ -114,9 +114,11 @@ def read_rows(
                 None if folded(cell) else subject
                 for subject, cell in zip(subjects, cells[name_column], strict=True)
             ]
-            texts.tables |= rows.texts(alone, others)
+            texts.tables |= rows.texts(alone, others, proven=bool(texts.columns))
     others = cells.keys() - {table_column, name_column}
     texts.tables = rows.texts(subjects, others) | texts.tables
+    if name_column is not None and len({*subjects} - {None}) < _FEWEST:
+        texts.columns = _codebook(rows, name_column, names).columns | texts.columns
     return texts
 
 
@@ -168,24 +170,32 @@ class _Rows:
         self.cells, self._names = cells, names
 
     def texts(
-        self, subjects: Sequence[Key | None], columns: Iterable[str], *, by_last: bool = False
+        self,
+        subjects: Sequence[Key | None],
+        columns: Iterable[str],
+        *,
+        by_last: bool = False,
+        proven: bool = False,
     ) -> dict[Key, str]:
         """The text of each subject, from the column that says most; none where no column does.
 
         `by_last`: subjects with the same last part, such as a column's name, may share a text.
+        `proven`: other rows showed that this is a dictionary, so one subject is enough.
         """
         listed = sorted(columns)
         subjects = self._in_one_language(subjects, listed)
         best: tuple[float, dict[Key, str]] = (0.0, {})
         for column in listed:
-            texts = self._texts_in(subjects, self.cells[column])
+            texts = self._texts_in(subjects, self.cells[column], 1 if proven else _FEWEST)
             about = {key[-1] if by_last and isinstance(key, tuple) else key for key in texts}
-            if texts and self._are_descriptions(texts, len(about)):
+            if texts and (proven or self._are_descriptions(texts, len(about))):
                 words = sum(len(text.split()) for text in texts.values()) / len(texts)
                 best = max(best, (words * len(texts), texts), key=lambda each: each[0])
         return best[1]
 
-    def _texts_in(self, subjects: Sequence[Key | None], cells: Column) -> dict[Key, str]:
+    def _texts_in(
+        self, subjects: Sequence[Key | None], cells: Column, fewest: int
+    ) -> dict[Key, str]:
         """The one text that each subject has in a column; none where many have several."""
         found: dict[Key, dict[str, None]] = defaultdict(dict)
         every: set[Key] = set()
@@ -195,7 +205,7 @@ class _Rows:
                 if text := " ".join(cell.split()):
                     found[subject][text] = None
         single = {subject: next(iter(texts)) for subject, texts in found.items() if len(texts) == 1}
-        enough = len(found) >= max(_FEWEST, _COVERED * len(every))
+        enough = len(found) >= max(fewest, _COVERED * len(every))
         return single if enough and len(single) >= _CONSISTENT * len(found) else {}
 
     def _are_descriptions(self, texts: Mapping[Key, str], subjects: int) -> bool:

@@ -17,11 +17,12 @@ from pathlib import Path
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.writer import writing
+from dovetail.domain import Skipped
 from dovetail.engines.passes import Workers, connected
-from dovetail.errors import CatalogError
+from dovetail.errors import CatalogError, SourceError
 from dovetail.offline.describe import Prices, describe
 from dovetail.offline.dictionary import last_dictionary, read_dictionary
-from dovetail.offline.plan import ChangeLogs, UpdateRequest, plan_update
+from dovetail.offline.plan import ChangeLogs, Lost, UpdateRequest, plan_update
 from dovetail.offline.stages import family_stage, join_stage, search_stage
 from dovetail.offline.summary import (
     DescribeSummary,
@@ -90,6 +91,13 @@ def reindex(folder: Path, settings: Settings, change: ChangeLogs | None = None) 
         return line.run(UpdateRequest(visit=False, change_logs=change)).catalog
 
 
+def mend(folder: Path, settings: Settings, lost: Lost) -> CatalogReader:
+    """Read again the tables that a damaged catalog has lost, make the parts that are damaged again,
+    and keep all others."""
+    with _line_here(folder, settings) as line:
+        return line.run(UpdateRequest(damage=lost)).catalog
+
+
 @contextmanager
 def _line_here(
     folder: Path, settings: Settings, on_progress: ProgressCallback | None = None
@@ -128,17 +136,24 @@ class _Line:
         """From a request to a generation in force; readers stay with the last one until then."""
         settings, clock, notify = self.settings, self.clock, self.notify
         workers = Workers(self.engine) if self.elsewhere else None
-        with writing(self.folder) as writer:
+        lost = request.damage.names if request.damage is not None else None
+        with writing(self.folder, lost) as writer:
             current = writer.current
             with clock.stage("profile"):
                 plan = plan_update(request, writer, settings, notify)
-                profiled = profile_tables(plan, writer, self.engine, notify)
+                profiled = profile_tables(
+                    plan, writer, self.engine, notify, memory=settings.index_memory_mb << 20
+                )
                 content, retained = merged(
                     plan, profiled, current, pooled=not settings.join_sources
                 )
-                dictionary = read_dictionary(
-                    content.records, content.segments, plan, last_dictionary(current)
-                )
+                if lost and current is not None:
+                    _refuse_losses(content.skipped, current.skipped)
+                dictionary = last_dictionary(current)
+                if plan.cipher is None:  # a dictionary's descriptions are cells
+                    dictionary = read_dictionary(
+                        content.records, content.segments, plan, dictionary
+                    )
                 written = with_what_people_wrote(
                     content.records, dictionary, writer, settings, request.change_logs
                 )
@@ -154,8 +169,20 @@ class _Line:
             note = search_stage(draft, joins, settings, workers, clock, notify)
             catalog = draft.commit()
         summary = summary_of(catalog, plan.before, retained, written.redeclared)
+        if (summary.added or summary.changed) and not catalog.no_values:
+            summary = replace(summary, masked=dict(sorted(catalog.records.masked().items())))
         notices = (*sorted(plan.notices), *written.notices)
         return replace(summary, note=note, notices=notices)
+
+
+def _refuse_losses(skipped: Sequence[Skipped], before: Sequence[Skipped]) -> None:
+    """Refuse to go on without tables that a damaged catalog had and that cannot be read now."""
+    for skip in skipped:
+        if skip not in before:
+            raise SourceError(
+                f"{skip}; the catalog is as it was: repair it when that can be read, or drop the "
+                "source with dovetail index --forget LABEL"
+            )
 
 
 @contextmanager

@@ -7,12 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from dovetail.catalog.generation import Manifest
+from dovetail.catalog.key import key_id, open_cipher
 from dovetail.catalog.records import Records
 from dovetail.catalog.segment import Segment
 from dovetail.catalog.usage import LearntLog
 from dovetail.catalog.writer import CatalogWriter
 from dovetail.domain import Skipped, TableId
 from dovetail.errors import DovetailError, PartlyDeclaredError, UsageError
+from dovetail.hashing import HashCipher
 from dovetail.offline.summary import Progress, ProgressCallback
 from dovetail.plugins import open_source
 from dovetail.ports import Declaration, Json, Listing, Source, SourceSpec
@@ -20,16 +23,23 @@ from dovetail.profile.batch import TableToRead, profile_key, reason
 from dovetail.profile.profiler import ProfileOptions
 from dovetail.settings import Settings
 from dovetail.sources.declarations import (
+    FILE as DESCRIPTIONS,
+)
+from dovetail.sources.declarations import (
     described,
     descriptions_file,
     merged,
     read_descriptions,
 )
-from dovetail.sources.logins import holds_login, remember, without_login
+from dovetail.sources.delimited import csv_options
+from dovetail.sources.logins import holds_login, note_named, remember, without_login
 from dovetail.sources.resolve import expand, root
-from dovetail.sources.server_batches import announce
+from dovetail.sources.server_source import announce
+from dovetail.sources.store import STORES
 from dovetail.sources.warehouse_dialects import DIALECTS
 
+# Names of a kind that are told.
+_TOLD = 5
 # From the logs of past queries that are known to those that are known from now on.
 ChangeLogs = Callable[[Sequence[LearntLog]], Sequence[LearntLog]]
 
@@ -41,6 +51,7 @@ class UpdateRequest:
     `sources` are brought up to date (those the catalog has, if none is named), `forget` drops
     sources by label, and `check` reads every table again, whatever its source says. Without `visit`
     no source is looked at. `change_logs` says which past queries are known from now on.
+    `damage` says what of the catalog is lost and has to be read again.
     """
 
     sources: Sequence[str] = ()
@@ -48,6 +59,15 @@ class UpdateRequest:
     check: bool = False
     visit: bool = True
     change_logs: ChangeLogs | None = None
+    damage: Lost | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The names of segments, or of the records, that are damaged, and the roots of their tables."""
+
+    names: frozenset[str]
+    roots: frozenset[str]
 
 
 def plan_update(
@@ -57,18 +77,29 @@ def plan_update(
     on_progress: ProgressCallback,
 ) -> Plan:
     """Look at the sources that a request is about, and say what is to be read of them."""
-    options = ProfileOptions(settings.sample_rows, settings.seed)
-    profile = profile_key(options)
     current = writer.current
     manifest = current.manifest if current is not None else None
-    if not request.visit and manifest is not None:  # nothing is profiled another way
-        profile = manifest.profile
+    cipher = _cipher(writer, settings) if request.visit else None
+    options = ProfileOptions(
+        settings.sample_rows,
+        settings.seed,
+        settings.mask,
+        # What was once not to be shown is not shown by a later run that does not say so.
+        tuple(sorted({*settings.mask_columns, *_masked_before(manifest)})),
+        "" if cipher is None else key_id(cipher),
+    )
+    profile = profile_key(options)
+    if manifest is not None and (not request.visit or request.damage is not None):
+        profile = manifest.profile  # nothing is profiled another way
+        options = ProfileOptions.from_json({name: profile[name] for name in options.to_json()})
     same_profile = manifest is None or manifest.profile == profile
     before = current.records if current is not None else Records.none()
     roots = resolve_roots(
         request.sources, request.forget, manifest.roots if manifest is not None else (), settings
     )
     visited = roots.to_visit(every=not same_profile) if request.visit else ()
+    if request.damage is not None:
+        visited = tuple(visit for visit in roots.all if visit.label in request.damage.roots)
     segments = (
         {name: current.segment(name) for name in current.manifest.segments} if current else {}
     )
@@ -77,11 +108,30 @@ def plan_update(
         segments[segment.about["name"]] = segment
         records.append(segment.records())
     earlier = EarlierRecords(Records.concat(records))
-    plan = Plan(roots, visited, before, same_profile, earlier, segments, options, profile)
+    plan = Plan(roots, visited, before, same_profile, earlier, segments, options, profile, cipher)
     for number, visit in enumerate(visited):
         on_progress(Progress("list", number, len(visited), visit.label))
-        plan.inspect(visit, check=request.check)
+        plan.inspect(visit, check=request.check or visit.label in roots.reread)
+    plan.keep_opened(manifest.roots if manifest is not None else ())
+    plan.tell_undescribed()
     return plan
+
+
+def _cipher(writer: CatalogWriter, settings: Settings) -> HashCipher | None:
+    """What hashes are keyed with: nothing where the catalog keeps values, which it then goes on to
+    do, as one without them goes on without."""
+    current = writer.current
+    if current is not None and settings.no_values and not current.no_values:
+        raise UsageError(
+            f"{writer.folder} holds values already; remove it, or choose another folder"
+        )
+    if current is not None and current.no_values:
+        return open_cipher(writer.folder, current.manifest.profile["key_id"])
+    return open_cipher(writer.folder) if settings.no_values else None
+
+
+def _masked_before(manifest: Manifest | None) -> Sequence[str]:
+    return manifest.profile.get("mask_columns", ()) if manifest is not None else ()
 
 
 @dataclass(slots=True)
@@ -91,11 +141,13 @@ class Plan:
     `visited` are the roots whose tables it inspects. `before` are the records of the last
     generation; unless `same_profile`, they were profiled in another way and say nothing about those
     to come. `earlier` are records that may still hold, with those of interrupted updates;
-    `segments` have their values. `listed` are the tables of the visited roots, of which `to_read`
-    must be read. `unchanged` maps the rows of those that do to their newest tokens;
-    `unreadable` are labels of roots and sources that could not be opened or listed. `declared` is
-    what the sources declare of the tables in `declaring`, which are those that were asked about; of
-    some of these, keys or comments could not be read in full, as `notices` say.
+    `segments` have their values. With a `cipher` no value is kept. `listed` are the tables of the
+    visited roots, of which `to_read` must be read. `unchanged` maps the rows of those that do to
+    their newest tokens; `unreadable` are labels of roots and sources that could not be opened or
+    listed. `declared` is what the sources declare of the tables in `declaring`, which are those
+    that were asked about; of some of these, keys or comments could not be read in full, as
+    `notices` say. `undescribed` are
+    names that a file of descriptions has, and no table seen so far.
     """
 
     roots: Roots
@@ -106,6 +158,7 @@ class Plan:
     segments: dict[str, Segment]
     options: ProfileOptions
     profile: Json
+    cipher: HashCipher | None = None
     listed: dict[TableId, TableToRead] = field(default_factory=dict)
     to_read: list[TableToRead] = field(default_factory=list)
     unchanged: dict[int, str] = field(default_factory=dict)
@@ -116,6 +169,7 @@ class Plan:
     untold_keys: set[TableId] = field(default_factory=set)
     untold_comments: set[TableId] = field(default_factory=set)
     inspected: set[str] = field(default_factory=set)
+    undescribed: set[str] = field(default_factory=set)
     notices: list[str] = field(default_factory=list)
 
     def inspect(self, root: SourceSpec, *, check: bool) -> None:
@@ -134,11 +188,38 @@ class Plan:
                 self.inspected.add(spec.label)
                 self._inspect_source(spec, None if check else self.earlier, descriptions)
 
+    def keep_opened(self, before: Sequence[SourceSpec]) -> None:
+        """Keep what was named for later runs, if it could be opened; else all is as it was."""
+        known = {spec.label: spec for spec in before}
+        failed = {spec.label for spec in self.roots.named if spec.label in self.unreadable}
+        for spec in self.roots.named:
+            if spec.label not in failed:
+                remember(spec)
+            elif spec.label not in known:
+                self.notices.append(f"{spec.label} is not kept; name it again when it can be read")
+        kept = (known.get(spec.label) if spec.label in failed else spec for spec in self.roots.all)
+        self.roots = replace(self.roots, all=tuple(spec for spec in kept if spec is not None))
+
+    def tell_undescribed(self) -> None:
+        """Tell which names of a file of descriptions are of no table."""
+        tables = [Listing(table.name, "", 0) for table in self.before.ids]
+        existing = {called for _, called in described(tables, "", dict.fromkeys(self.undescribed))}
+        unknown = sorted(self.undescribed - existing)
+        if unknown:
+            more = ", …" if len(unknown) > _TOLD else ""
+            named = ", ".join(map(without_login, unknown[:_TOLD]))
+            self.notices.append(
+                f"{DESCRIPTIONS} describes what is no table here: {named}{more}; "
+                "dovetail tables lists their names"
+            )
+
     def _descriptions(self, root: SourceSpec) -> Mapping[str, Declaration]:
         """What a file next to a root says of tables; one that cannot be read is skipped."""
         file = descriptions_file(root.location) if root.kind == "path" else None
         try:
-            return read_descriptions(file) if file is not None else {}
+            descriptions = read_descriptions(file) if file is not None else {}
+            self.undescribed |= descriptions.keys()
+            return descriptions
         except (DovetailError, OSError) as error:
             self.skipped.append(Skipped(root.label, "", reason(error)))
             return {}
@@ -217,9 +298,10 @@ class Plan:
         self, spec: SourceSpec, tables: Sequence[Listing], descriptions: Mapping[str, Declaration]
     ) -> None:
         """Note what a file next to the source says of its tables."""
-        for name, description in described(tables, spec.label, descriptions):
-            table = TableId(spec.label, name)
-            self.declared[table] = merged(self.declared.get(table, Declaration()), description)
+        for name, called in described(tables, spec.label, descriptions):
+            self.undescribed.discard(called)
+            table, own = TableId(spec.label, name), Declaration()
+            self.declared[table] = merged(self.declared.get(table, own), descriptions[called])
 
     def _give_up(self, label: str, error: Exception) -> None:
         self.unreadable.add(label)
@@ -228,11 +310,15 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """All roots of a catalog from now on, those named this time, and the labels to forget."""
+    """All roots of a catalog from now on, those named this time, and the labels to forget.
+
+    The files of those in `reread` are read in another way than before.
+    """
 
     all: tuple[SourceSpec, ...]
     named: tuple[SourceSpec, ...]
     forgotten: frozenset[str]
+    reread: frozenset[str] = frozenset()
 
     def to_visit(self, *, every: bool) -> tuple[SourceSpec, ...]:
         """The roots whose tables this update inspects.
@@ -253,6 +339,7 @@ def resolve_roots(
 ) -> Roots:
     """Add the sources that a user names to the roots there were, and drop those to forget."""
     by_label = {spec.label: spec for spec in before}
+    options = {spec.label: dict(spec.options) for spec in before}
     named = []
     for argument in sources:
         spec = root(argument, Path.cwd())
@@ -263,7 +350,7 @@ def resolve_roots(
             exclude=settings.exclude,
             options=_reading(spec, settings),
         )
-        remember(spec)
+        note_named(spec)
         spec = _relabel(spec, by_label)
         by_label[spec.label] = spec
         named.append(spec)
@@ -274,14 +361,15 @@ def resolve_roots(
             shown = without_login(label)
             raise UsageError(f"there is no source {shown!r} to forget; there are: {there}")
     remaining = tuple(spec for label, spec in by_label.items() if label not in forget)
-    return Roots(remaining, tuple(named), frozenset(forget))
+    reread = {spec.label for spec in named if options.get(spec.label, {}) != dict(spec.options)}
+    return Roots(remaining, tuple(named), frozenset(forget), frozenset(reread))
 
 
-def _reading(spec: SourceSpec, settings: Settings) -> dict[str, int]:
-    """How a warehouse is to be read; any other source is read whole."""
-    if spec.kind not in DIALECTS:
-        return {}
-    return {"sample": settings.sample, "max_scan_bytes": settings.max_scan_bytes}
+def _reading(spec: SourceSpec, settings: Settings) -> Mapping[str, int | str]:
+    """How a warehouse is to be read, or the CSV files of a source; others are read as they are."""
+    if spec.kind in DIALECTS:
+        return {"sample": settings.sample, "max_scan_bytes": settings.max_scan_bytes}
+    return csv_options(settings.csv) if spec.kind in ("path", "http", "https", *STORES) else {}
 
 
 def _bare_location(label: str) -> str:

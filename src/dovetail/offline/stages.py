@@ -13,22 +13,24 @@ from dovetail.catalog.writer import Draft
 from dovetail.domain import JoinEdge
 from dovetail.engines.passes import Workers
 from dovetail.families.detect import find_families
-from dovetail.families.family import by_lineage
-from dovetail.families.stored import VERSION as FAMILIES_VERSION
-from dovetail.families.stored import write_families
+from dovetail.families.family import VERSION as FAMILIES_VERSION
+from dovetail.families.family import by_lineage, write_families
 from dovetail.joins.columns import Thresholds, catalog_passes
 from dovetail.joins.edges import SCORING_VERSION, StoredEdges, write_edges
-from dovetail.joins.evidence import Snapshot, join_evidence, with_what_people_wrote
+from dovetail.joins.evidence import join_evidence, with_what_people_wrote
 from dovetail.joins.graph import JoinGraph
 from dovetail.offline.summary import Progress, ProgressCallback, StageClock
 from dovetail.ports import Embedder
+from dovetail.search.embeddings import FOLDER as VECTORS
 from dovetail.search.embeddings import DistributedEmbedder, embed_catalog
 from dovetail.search.index import chosen_embedder, index_key, make_index
+from dovetail.search.run_together import run_together
+from dovetail.search.translations import translations, without_foreign
 from dovetail.search.values import write_values
 from dovetail.settings import Settings
 
-# How declared keys and past queries change evidence: edges of another version are made again.
-_JOINS_VERSION = 2
+# How declared keys, comments and queries change evidence: edges of another version are made again.
+_JOINS_VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Joins:
 def join_stage(
     draft: Draft, settings: Settings, workers: Workers | None, notify: ProgressCallback
 ) -> Joins:
-    """The join evidence of a draft, and what declared keys and past queries say of it."""
+    """The join evidence of a draft, and what declared keys, comments and past queries say of it."""
     notify(Progress("join", 0, 2))
     catalog = draft.catalog
     thresholds = Thresholds(settings.join_rows, settings.join_unique)
@@ -53,20 +55,19 @@ def join_stage(
     if part is not None:
         edges = StoredEdges.read(part)
     else:
-        last = draft.last(EVIDENCE)
-        same_kind = last is not None and last.key.partition(" ")[0] == kind
-        before = Snapshot.read(last) if last and same_kind else None
         shared = draft.published() if workers else catalog
         with catalog_passes(shared, workers) as passes:
-            evidence, complete = join_evidence(catalog, thresholds, before, passes)
+            edges, complete = join_evidence(catalog, thresholds, passes)
         # What a source was missing for, the next update tries again.
-        draft.write(EVIDENCE, key if complete else f"{kind} incomplete", evidence.write)
-        edges = evidence.edges
+        draft.write(
+            EVIDENCE, key if complete else f"{kind} incomplete", partial(write_edges, edges)
+        )
     notify(Progress("join", 1, 2))
-    declared, queried = catalog.records.keys_digest, catalog.usage.joins_digest
-    if not declared and not queried:
+    records = catalog.records
+    written = records.keys_digest, records.comments_digest, catalog.usage.joins_digest
+    if not any(written):
         return Joins(edges, key)
-    key = f"{key} {_JOINS_VERSION} {declared} {queried}"
+    key = f"{key} {_JOINS_VERSION} {' '.join(written)}"
     part = draft.kept(JOINS, key)
     if part is not None:
         return Joins(StoredEdges.read(part), key)
@@ -96,19 +97,28 @@ def search_stage(
     catalog = draft.catalog
     embedder, note = chosen_embedder(settings)
     key = f"{index_key(embedder)} {joins.key} {catalog.records.comments_digest}"
-    write_values(draft, workers)
+    write_values(draft)
     if draft.kept(SEARCH, key) is not None:
         return note
     with clock.stage("embeddings"):
         by: Embedder | None = embedder
         if workers is not None and embedder is not None:
             by = DistributedEmbedder(embedder, settings.embedder, workers)
+        tables = catalog.records.named_tables()
+        parts = run_together(tables)
+        meanings = translations(tables, parts, catalog.folder / VECTORS)
+        parts = without_foreign(parts, meanings)
         embeddings = embed_catalog(
-            catalog, by, lambda done, total: notify(Progress("embed", done, total))
+            catalog,
+            by,
+            lambda done, total: notify(Progress("embed", done, total)),
+            parts=parts,
+            meanings=meanings,
         )
     with clock.stage("search_index"):
         notify(Progress("index", 0, 1))
-        draft.write(SEARCH, key, partial(make_index, catalog, embedder, joins.edges, embeddings))
+        make = partial(make_index, catalog, embedder, joins.edges, embeddings, parts)
+        draft.write(SEARCH, key, partial(make, meanings=meanings))
     return note
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from dovetail.domain import Skipped, TableId
+from dovetail.telemetry import traced
 from dovetail.text import count
 
 
@@ -91,6 +92,7 @@ class UpdateSummary(Generic[Opened]):
     a language model was asked for them; `stages` has the seconds of each stage. `redeclared` are
     tables with the same contents, whose declared keys or comments are others than before, and
     `notices` lines on keys that a source did not tell, and on what of a dbt project was used.
+    `masked` counts the columns in which something is not shown, by what it is.
 
     >>> import dovetail
     >>> summary = dovetail.update(["shop.sqlite"], into="shop")
@@ -112,6 +114,7 @@ class UpdateSummary(Generic[Opened]):
     stages: tuple[StageTime, ...] = ()
     redeclared: tuple[TableId, ...] = ()
     notices: tuple[str, ...] = ()
+    masked: Mapping[str, int] = field(default_factory=dict)
 
     def over(self, catalog: Other) -> UpdateSummary[Other]:
         """The same summary with the catalog as its caller has it."""
@@ -141,6 +144,7 @@ class UpdateSummary(Generic[Opened]):
             "skipped": [asdict(skip) for skip in self.skipped],
             "note": self.note,
             "notices": list(self.notices),
+            "masked": dict(self.masked),
             "seconds": round(self.seconds, 3),
             "stages": stages,
             **({"descriptions": asdict(self.descriptions)} if self.descriptions else {}),
@@ -174,7 +178,8 @@ class StageClock:
     def stage(self, name: str) -> Iterator[None]:
         """Time what happens inside as one stage."""
         began, spent = time.perf_counter(), _cpu_seconds()
-        yield
+        with traced(f"index.{name}"):
+            yield
         seconds, cpu_seconds = time.perf_counter() - began, _cpu_seconds() - spent
         before = self._times.get(name, StageTime(name, 0.0, 0.0))
         self._times[name] = StageTime(

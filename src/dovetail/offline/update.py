@@ -18,7 +18,6 @@ from dovetail.offline.summary import Progress, ProgressCallback, UpdateSummary
 from dovetail.offline.written import redeclared, with_declarations
 from dovetail.ports import Engine, Json
 from dovetail.profile.batch import TASK, TableToRead, close_sources
-from dovetail.profile.profiler import ProfileOptions
 
 # Tables per job: enough that starting one costs little, few enough that jobs spread evenly. It
 # depends on the number of tables alone, so that every engine and machine makes the same segments.
@@ -27,6 +26,8 @@ _LARGEST_JOB = 256 << 20
 # The smallest table counts as so many bytes, so that a second worker starts from 768 of them on:
 # 500 tables of 20 columns took 3.0 CPU seconds in this process, and 5.8 with two workers.
 _LEAST_WEIGHT = 32 << 10
+# What reading a table in a worker may take: seconds, and more for every so many bytes.
+_SECONDS, _BYTES_A_SECOND = 600, 1 << 16
 
 
 @dataclass(slots=True)
@@ -39,15 +40,21 @@ class Profiled:
 
 
 def profile_tables(
-    plan: Plan, writer: CatalogWriter, engine: Engine, on_progress: ProgressCallback
+    plan: Plan,
+    writer: CatalogWriter,
+    engine: Engine,
+    on_progress: ProgressCallback,
+    *,
+    memory: int,
 ) -> Profiled:
     """Read and profile the tables that a plan says are to be read, with an engine.
 
-    A job is lost if its worker dies. Its tables are then read one by one, each in a worker of its
-    own, so that only the one to blame is left behind.
+    A job is lost if its worker dies, of the tables themselves or of the limits that it has: of
+    `memory`, and of time. Its tables are then read one by one, each in a worker of its own, so that
+    only the one to blame is left behind.
     """
     tables = plan.to_read
-    run = _EngineRun(writer, plan.options, engine, _ReadProgress(on_progress, len(tables)))
+    run = _EngineRun(writer, plan, engine, _ReadProgress(on_progress, len(tables)), memory)
     try:
         lost = run.map(_jobs(tables), apart=False)
         run.map([[table] for job in lost for table in job], apart=True)
@@ -61,9 +68,10 @@ class _EngineRun:
     """Gives jobs to the engine and collects what comes back."""
 
     writer: CatalogWriter
-    options: ProfileOptions
+    plan: Plan
     engine: Engine
     progress: _ReadProgress
+    memory: int
     profiled: Profiled = field(default_factory=Profiled)
 
     def map(self, jobs: list[list[TableToRead]], *, apart: bool) -> list[list[TableToRead]]:
@@ -73,9 +81,12 @@ class _EngineRun:
         requests = [
             {
                 "tables": [table.to_json() for table in job],
-                "options": self.options.to_json(),
+                "options": self.plan.options.to_json(),
+                "key": self.plan.cipher.key.hex() if self.plan.cipher else "",
                 "weight": sum(max(table.listing.weight, _LEAST_WEIGHT) for table in job),
-                "apart": apart,
+                "apart": apart or any(table.listing.apart for table in job),
+                "memory": self.memory,
+                "seconds": _SECONDS + max(table.listing.weight for table in job) // _BYTES_A_SECOND,
             }
             for job in jobs
         ]

@@ -18,9 +18,10 @@ from dovetail.catalog.records import ColumnRecord, TableRecord, ViewRecord
 from dovetail.catalog.segment import SegmentWriter
 from dovetail.domain import Column, Estimate, Kind, Skipped, TableId
 from dovetail.errors import DovetailError, RescanError
-from dovetail.hashing import HASH_VERSION
+from dovetail.hashing import HASH_VERSION, HashCipher
 from dovetail.plugins import open_source
 from dovetail.ports import Json, Listing, Source, SourceSpec, TableStatistics, Tick
+from dovetail.profile.masks import Masks
 from dovetail.profile.normal_forms import FEWEST
 from dovetail.profile.profiler import (
     PROFILE_VERSION,
@@ -28,7 +29,7 @@ from dovetail.profile.profiler import (
     TableProfiler,
     with_statistics,
 )
-from dovetail.sources.server_batches import announce
+from dovetail.sources.server_source import announce
 
 TASK = "dovetail.profile.batch:profile_batch"
 # Errors of the place we write to: no other table would fare better.
@@ -69,7 +70,9 @@ def profile_batch(job: Json, folder: Path, tick: Tick) -> Json:
     """
     options = ProfileOptions.from_json(job["options"])
     scratch = folder / "scratch"
-    profiler = partial(TableProfiler, options, scratch)
+    cipher = HashCipher(bytes.fromhex(job["key"])) if options.key_id else None
+    profiler = partial(TableProfiler, options, scratch, cipher)
+    masks = Masks(detect=options.mask, columns=options.mask_columns, no_values=cipher is not None)
     tables = [TableToRead.from_json(item) for item in job["tables"]]
     listed: dict[str, list[Listing]] = {}
     for table in tables:
@@ -86,7 +89,7 @@ def profile_batch(job: Json, folder: Path, tick: Tick) -> Json:
                     label = table.spec.label
                     announce(source, listed[label], {}, rows=True)
                 read, token = _read(source, table, profiler, tick)
-                records.append(_record(read, table, token, writer))
+                records.append(_record(read, table, token, writer, masks))
                 skipped += [
                     Skipped(table.id.source, f"{table.id.name}/{part}", why)
                     for part, why in sorted(read.left_out.items())
@@ -95,7 +98,10 @@ def profile_batch(job: Json, folder: Path, tick: Tick) -> Json:
                 if isinstance(error, OSError) and error.errno in FULL_DISK:
                     raise
                 writer.rewind(mark)
-                skipped.append(Skipped(table.id.source, table.id.name, reason(error)))
+                why = reason(error)
+                if cipher is not None:  # an error may quote a cell
+                    why = f"it cannot be read ({type(error).__name__})"
+                skipped.append(Skipped(table.id.source, table.id.name, why))
             finally:
                 shutil.rmtree(scratch, ignore_errors=True)
             tick({"table": str(table.id), "done": True})
@@ -126,23 +132,29 @@ def _scan(source: Source, table: TableToRead, profiler: TableProfiler, tick: Tic
 
 
 def _record(
-    profiler: TableProfiler, table: TableToRead, token: str, writer: SegmentWriter
+    profiler: TableProfiler,
+    table: TableToRead,
+    token: str,
+    writer: SegmentWriter,
+    masks: Masks,
 ) -> TableRecord:
     placed = []
     stated = profiler.statistics
     for at, column in enumerate(profiler.columns):
-        distinct, hashes_at, counts_at = writer.add_value_hashes(profiler.runs(column))
-        profile = column.profile(distinct)
+        exact = column.may_be_key
+        stored = writer.add_value_hashes(profiler.runs(column), exact)
+        distinct, kept, hashes_at, counts_at = stored
+        profile = column.profile(distinct, kept)
         if stated is not None and len(stated.columns) == len(profiler.columns):
             profile = with_statistics(profile, stated.columns[at], stated.rows)
         phrases = column.phrases.merged() if column.kind is Kind.TEXT else ()
         forms = tuple(
-            ViewRecord(name, maximum, *writer.add_value_hashes(runs))
+            ViewRecord(name, maximum, *writer.add_value_hashes(runs, exact))
             for name, maximum, runs in (column.forms.forms() if distinct >= FEWEST else ())
         )
         placed.append(
             ColumnRecord(
-                Column(column.name, column.type, profile),
+                masks.column(Column(column.name, column.type, profile)),
                 hashes_at,
                 counts_at,
                 *writer.add_phrases(hashes for hashes, _ in phrases),
@@ -155,7 +167,7 @@ def _record(
         rows=profiler.rows,
         digest=profiler.digest(),
         token=token,
-        sample=profiler.sample(),
+        sample=masks.rows([column.name for column in profiler.columns], profiler.sample()),
         columns=tuple(placed),
         estimate=_estimate(stated) if stated is not None else None,
     )

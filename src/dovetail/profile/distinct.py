@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.arrays import Counts
-from dovetail.hashing import Hashes
+from dovetail.hashing import HashCipher, Hashes
 
 HashCounts = tuple[Hashes, Counts]
 
@@ -75,9 +75,10 @@ def _added_up(hashes: Hashes, counts: Counts) -> HashCounts:
 
 
 class DistinctHashes:
-    """The distinct hashes of one column."""
+    """The distinct hashes of one column; keyed, if there is a cipher."""
 
-    def __init__(self) -> None:
+    def __init__(self, cipher: HashCipher | None = None) -> None:
+        self._cipher = cipher
         self._runs: list[HashCounts] = []
         self._spilled: list[tuple[Path, Path]] = []
         self.pending = 0
@@ -91,6 +92,10 @@ class DistinctHashes:
         """Take in what `count_distinct` made of a batch."""
         if not len(run[0]):
             return
+        if self._cipher is not None:
+            keyed = self._cipher(run[0])
+            order = np.argsort(keyed)
+            run = keyed[order], run[1][order]
         self._runs.append(run)
         self.pending += len(run[0])
         # Merging whenever the newest runs outweigh the first keeps repeated values from piling up

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dovetail.domain import ColumnProfile, Kind
-from dovetail.hashing import is_binary, is_text, iso_text, mix, read_numbers
+from dovetail.domain.tables import NUMBERS
+from dovetail.hashing import HashCipher, is_binary, is_text, iso_text, mix, read_numbers
 from dovetail.ports import ColumnStatistics, Json, Scan, ScannedColumn, TableStatistics
 from dovetail.profile.blocks import HashedColumn, Range, hash_columns
 from dovetail.profile.distinct import DistinctHashes, HashCounts
@@ -22,10 +23,13 @@ from dovetail.profile.normal_forms import NormalForms
 from dovetail.text import cut
 
 # Raised whenever a profile would come out differently than before: catalogs are then rebuilt.
-PROFILE_VERSION = 4
+PROFILE_VERSION = 8
 EXAMPLES = 5
 # Cells are cut to so many characters wherever they are shown or stored as text.
 CELL_WIDTH = 200
+# Integers, and texts of so many characters, are a candidate key if this share of them is distinct:
+# joins are found to columns that repeat no more than that.
+_KEY_WIDTH, _KEY_SHARE = 64, 0.8
 # Distinct values are counted approximately where a warehouse counts them: some percent off.
 _NEARLY_ALL = 0.9
 # Hashes of one table held in memory before they go to disk in sorted runs.
@@ -34,8 +38,9 @@ _SPILL_ENTRIES = 1 << 25
 # Any odd number: it makes the place of a column count in the hash of a row.
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
-_DATE = re.compile(r"^\d{4}-\d{2}-\d{2}$")
-_TIMESTAMP = re.compile(r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?$")
+_DATE = r"^\d{4}-\d{2}-\d{2}$"
+# A midnight among other times is written as its day.
+_TIMESTAMP = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?$"
 _SQL_TYPES = {
     Kind.INTEGER: "BIGINT",
     Kind.REAL: "DOUBLE",
@@ -47,17 +52,25 @@ _SQL_TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class ProfileOptions:
-    """What a profile depends on besides the data."""
+    """What a profile depends on besides the data.
+
+    `mask` says whether what detectors find is masked, `mask_columns` are patterns of the names of
+    columns that are masked whole. With a `key_id` no value is kept, and hashes are keyed with the
+    key of that id.
+    """
 
     sample_rows: int = 5
     seed: int = 42
+    mask: bool = True
+    mask_columns: tuple[str, ...] = ()
+    key_id: str = ""
 
     def to_json(self) -> Json:
-        return {"sample_rows": self.sample_rows, "seed": self.seed}
+        return asdict(self) | {"mask_columns": list(self.mask_columns)}
 
     @classmethod
     def from_json(cls, data: Json) -> ProfileOptions:
-        return cls(data["sample_rows"], data["seed"])
+        return cls(**data | {"mask_columns": tuple(data["mask_columns"])})
 
 
 class TableProfiler:
@@ -66,9 +79,13 @@ class TableProfiler:
     The folder `scratch` is made and used when a table grows large.
     """
 
-    def __init__(self, options: ProfileOptions, scratch: Path) -> None:
+    def __init__(
+        self, options: ProfileOptions, scratch: Path, cipher: HashCipher | None = None
+    ) -> None:
         self._scratch = scratch
-        self._digest = hashlib.sha256()
+        self._cipher = cipher
+        # Keyed too: whoever has the hashes could try guesses at rows and statistics on it.
+        self._digest = hashlib.sha256(b"" if cipher is None else cipher.key)
         self.rows = 0
         self.columns: list[ColumnProfiler] = []
         self.left_out: Mapping[str, str] = {}
@@ -78,7 +95,7 @@ class TableProfiler:
 
     def read(self, scan: Scan) -> Iterator[int]:
         """Take the batches in one by one, giving out the number of rows so far."""
-        self.columns = [ColumnProfiler(column) for column in scan.columns]
+        self.columns = [ColumnProfiler(column, self._cipher) for column in scan.columns]
         self.left_out = scan.left_out
         self.statistics = scan.statistics
         for batch in scan.batches:
@@ -134,7 +151,7 @@ class TableProfiler:
 class ColumnProfiler:
     """Takes in the arrays of one column."""
 
-    def __init__(self, column: ScannedColumn) -> None:
+    def __init__(self, column: ScannedColumn, cipher: HashCipher | None = None) -> None:
         self.name = column.name
         self._type = column.type
         self._guess = KindGuess(column.type) if column.untyped else None
@@ -142,9 +159,9 @@ class ColumnProfiler:
         self._ends: Range | None = None
         self._lengths: Range | None = None
         self._examples: dict[int, str | None] = {}
-        self.distinct = DistinctHashes()
-        self.phrases = DistinctHashes()
-        self.forms = NormalForms()
+        self.distinct = DistinctHashes(cipher)
+        self.phrases = DistinctHashes(cipher)
+        self.forms = NormalForms(cipher)
         self.nulls = 0
         self.values = 0
 
@@ -166,10 +183,17 @@ class ColumnProfiler:
         if self._guess is not None and self._kind is Kind.TEXT:
             self._guess.add(column.values)
 
-    def profile(self, distinct: int) -> ColumnProfile:
-        """What is known at the end, given the number of distinct values."""
+    def may_be_key(self, distinct: int) -> bool:
+        """Whether a column of so many distinct values may be what others refer to."""
+        short = self.kind is Kind.INTEGER or (
+            self.kind is Kind.TEXT and self._lengths is not None and self._lengths[1] <= _KEY_WIDTH
+        )
+        return short and distinct >= _KEY_SHARE * self.values
+
+    def profile(self, distinct: int, kept: int) -> ColumnProfile:
+        """What is known at the end, given how many distinct values there are and are kept."""
         kind = self.kind
-        if self._guess and kind in (Kind.INTEGER, Kind.REAL):
+        if self._guess and kind in NUMBERS:
             low, high = self._guess.ends()
         else:
             low, high = self._rendered_ends()
@@ -184,6 +208,7 @@ class ColumnProfiler:
             min_length=lengths[0] if lengths else None,
             max_length=lengths[1] if lengths else None,
             examples=tuple(text or "" for text in self._examples.values()),
+            kept=kept,
         )
 
     def _rendered_ends(self) -> tuple[str | None, str | None]:
@@ -331,8 +356,7 @@ class KindGuess:
         self.declared = type_name != "VARCHAR"
         self._integral = True
         self._number = True
-        self._pattern: re.Pattern[str] | None = None
-        self._patterned = not self.declared
+        self._days = self._times = not self.declared
         self._low: tuple[float, str] | None = None
         self._high: tuple[float, str] | None = None
 
@@ -340,15 +364,15 @@ class KindGuess:
         """Take in texts, at least one."""
         if self._number:
             self._add_numbers(values)
-        if self._patterned:
-            self._add_dates(values)
+        self._days = self._days and _all_match(values, _DATE)
+        self._times = self._days or (self._times and _all_match(values, _TIMESTAMP))
 
     def kind(self) -> Kind:
         """The narrowest kind that fits."""
         if self._number:
             return Kind.INTEGER if self._integral else Kind.REAL
-        if self._patterned:
-            return Kind.DATE if self._pattern is _DATE else Kind.TIMESTAMP
+        if self._times:
+            return Kind.DATE if self._days else Kind.TIMESTAMP
         return Kind.TEXT
 
     def ends(self) -> tuple[str | None, str | None]:
@@ -370,10 +394,7 @@ class KindGuess:
             self._low = min(self._low or low, low)
             self._high = max(self._high or high, high)
 
-    def _add_dates(self, values: pa.Array) -> None:
-        if self._pattern is None:
-            first = values[0].as_py()
-            self._pattern = next((p for p in (_DATE, _TIMESTAMP) if p.match(first)), None)
-        self._patterned = self._pattern is not None and bool(
-            pc.all(pc.match_substring_regex(values, self._pattern.pattern)).as_py()
-        )
+
+def _all_match(values: pa.Array, pattern: str) -> bool:
+    first = re.match(pattern, values[0].as_py())
+    return first is not None and bool(pc.all(pc.match_substring_regex(values, pattern)).as_py())

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from dovetail.ports import Message
+from dovetail.text import PromptText, one_line
 
 _SECTION = re.compile(r"^# (system|user|assistant)\n", re.MULTILINE)
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
@@ -23,11 +24,18 @@ class Prompt:
     def fill(self, **data: str) -> tuple[Message, ...]:
         """Return the messages with data in their slots; a slot in the data itself stays as it is.
 
-        >>> Prompt((Message("user", "Describe {{table}}"),), "").fill(table="{{x}}")[0].content
-        'Describe {{x}}'
+        Every prompt is made here. Whatever is not between fences stands on one line, and nothing
+        in it tells a model whose turn it is: no data is taken for the prompt's own words.
+
+        >>> Prompt((Message("user", "Describe {{table}}"),), "").fill(table="a\\n{{x}}")[0].content
+        'Describe a {{x}}'
         """
+        safe = {
+            name: text if isinstance(text, PromptText) else one_line(" ".join(text.split()))
+            for name, text in data.items()
+        }
         return tuple(
-            Message(section.role, _SLOT.sub(lambda slot: data[slot[1]], section.content))
+            Message(section.role, _SLOT.sub(lambda slot: safe[slot[1]], section.content))
             for section in self.sections
         )
 

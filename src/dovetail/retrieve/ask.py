@@ -16,28 +16,42 @@ that is sure or there is no model, else `llm`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from dovetail.arrays import Float32s
-from dovetail.domain import NEAREST, NOTHING_FITS, UNCOVERED, Candidate, Chosen, TableId, TableSet
+from dovetail.domain import (
+    EXPLANATION,
+    NEAREST,
+    NOTHING_FITS,
+    UNCOVERED,
+    Candidate,
+    Chosen,
+    TableId,
+    TableSet,
+)
 from dovetail.errors import MissingModelError, UsageError
+from dovetail.families.family import Role
 from dovetail.joins.graph import JOINABLE, shared_parent
 from dovetail.plugins import RETRIEVERS, load, names
 from dovetail.ports import LLM, Retriever
+from dovetail.retrieve.cautions import with_cautions
 from dovetail.retrieve.connect import ConnectedSet, Connector, LinkGraph, without_needless
-from dovetail.retrieve.doubt import Doubt, Doubter, cut
+from dovetail.retrieve.doubt import Doubt, Doubter, content_words, cut
 from dovetail.retrieve.explain import explained
 from dovetail.retrieve.features import FEATURES
-from dovetail.retrieve.groups import Belonging, system_of, within_system
+from dovetail.retrieve.groups import ADDS, NAMED, Belonging, system_of, within_system
+from dovetail.retrieve.liveness import Liveness
 from dovetail.retrieve.look import given_phrases, phrases
-from dovetail.retrieve.match import QueryMatcher
+from dovetail.retrieve.match import QueryMatch, QueryMatcher
 from dovetail.retrieve.members import with_members
 from dovetail.retrieve.scorer import ScoredCandidates
 from dovetail.retrieve.trace import Stage, require_positive, table_set
+from dovetail.search.lessons import Lesson
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
@@ -47,6 +61,19 @@ AUTO, GRAPH, MODEL = "auto", "graph", "llm"
 BREADTH, CANDIDATES, CANDIDATES_OF_OTHERS = 0.65, 16, 10
 # How much likelier tables must be that come in together with connectors: these cost precision too.
 _CONNECTED = 2.0
+# What alone names a word is worth any connectors if it is so probable, next to the best.
+_SURE_ENOUGH = 0.2
+# A word that the chosen tables cover no better than by a key lacks a table; one that covers it by
+# the name of a table or column is taken if it has so much of the probability that the cut asks for.
+_BY_KEY, _BY_NAME, _NEAR_CUT = 0.35, 0.65, 0.4
+# A match that hardly is one.
+_FAINT = 0.05
+# A table up to each probability is the companion of one that covers each of its words by so much
+# more: where it is probable, clearly more; else about as well; and a most improbable one stays only
+# where it alone says a word by the name of a table or column.
+_COMPANIONS = ((0.1, -_BY_NAME), (0.5, -0.05), (0.8, 0.3))
+# The share of a table's name that is all of it.
+_WHOLE_NAME = 0.99
 # Tables that are named as the nearest where a question is refused.
 _NEAREST = 3
 
@@ -123,6 +150,7 @@ class GraphRetriever:
         self._searcher = searcher
         self._matcher = QueryMatcher(searcher)
         self._belonging = Belonging(searcher, use_sources=use_sources)
+        self._liveness = Liveness(searcher)
         self.doubter = Doubter(searcher, breadth=breadth, use_sources=use_sources)
         self._use_sources = use_sources
         self._breadth = breadth
@@ -136,38 +164,70 @@ class GraphRetriever:
         What is found for the phrases of `looking_for` is among the candidates.
         """
         query = self._searcher.analyse(question)
+        if query.lesson is not None and query.lesson.exact:
+            return self._taught(query, query.lesson)
         sought = phrases(looking_for)
         stages = [given_phrases(sought)] if sought else []
         stages.append(Stage("search", facts={"k": self._k}))
         candidates = self._searcher.search(query, self._k, looking_for=sought)
-        if not candidates:
+        if not candidates or (query.says_nothing and not sought):
             stages.append(self._stage(Doubt(0.0, 0.0)))
             return self._answer(question, [], stages, Doubt(0.0, 0.0))
         scored = self.score(query, candidates)
         chosen = self.choose(scored, self._breadth)
         connected = self.connect(scored, chosen, self._breadth)
         doubt = self.doubter.doubt(query, scored, connected.ids)
+        if (likelier := doubt.likelier) is not None and not query.noted:
+            instead = [scored.tables.index(table) for table in likelier.tables]
+            former, connected = connected, self.connect(scored, instead, self._breadth)
+            doubt = doubt.swapped(former.tables, scored.groups[0].probability)
         stages.append(self._stage(doubt, scored, connected))
         tables = self._tables(query, scored, connected)
         answer = self._answer(question, tables, stages, doubt, connected)
         return explained(answer, self._searcher, query, scored) if self._explain else answer
 
+    def _taught(self, query: Query, lesson: Lesson) -> TableSet:
+        """The set that is known to be right for a question, as it was confirmed."""
+        families = self._searcher.families
+        slices = {
+            table: family.name
+            for table in lesson.tables
+            if (family := families.of(table)) and family.role(table) is Role.PARTITION
+        }
+        parts = Counter(slices.values())
+        tables = [
+            Chosen(table, 1.0, "select", lesson.why, part_of=name if parts[name] > 1 else "")
+            for table in lesson.tables
+            for name in [slices.get(table, "")]
+        ]
+        because = [{"thing": "taught", "words": lesson.why}]
+        told = [{"table": str(table), "because": because} for table in lesson.tables]
+        facts: dict[str, object] = {"taught": lesson.question, "confidence": 1.0}
+        facts |= {EXPLANATION: {"tables": told, "next": None}} if self._explain else {}
+        stage = Stage("select", facts=facts)
+        made = table_set(query.text, self._searcher.member_joins, tables, [stage])
+        made = replace(made, confidence=1.0, answerable=1.0)
+        return with_cautions(made, self._searcher, self._liveness)
+
     def score(self, query: Query, candidates: Sequence[Candidate]) -> ScoredCandidates:
         """The candidates of a query with their probabilities; the same at every breadth."""
-        match = self._matcher.match(query, candidates)
+        match = replace(self._matcher.match(query, candidates), content=content_words(query))
         pairs = self._belonging.pairs([candidate.id for candidate in candidates])
-        return ScoredCandidates.of(candidates, match, pairs)
+        return self._liveness.of(query, ScoredCandidates.of(candidates, match, pairs))
 
     def choose(self, scored: ScoredCandidates, breadth: float) -> list[int]:
         """The indices of the candidates above the cut that are meant, the most probable first."""
-        meant = scored.meant
+        meant, noted = scored.meant, _noted(scored)
         chosen = [at for at in pick(scored.probabilities, breadth) if at in meant]
         # What a person's notes name is meant, however improbable.
-        chosen += [at for at in _noted(scored) if at not in chosen]
-        if not self._use_sources:
-            return chosen
-        systems = [system_of(table) for table in scored.tables]
-        return within_system(chosen, systems, scored.match.covers, scored.probabilities)
+        chosen += [at for at in noted if at not in chosen]
+        chosen = beyond_notes(chosen, noted, scored.match)
+        chosen += covering(chosen, scored, cut(breadth))
+        if self._use_sources:
+            systems = [system_of(table) for table in scored.tables]
+            covers, probabilities = scored.match.covers, scored.probabilities
+            chosen = within_system(chosen, systems, covers, probabilities, noted)
+        return chosen
 
     def connect(
         self, scored: ScoredCandidates, chosen: Sequence[int], breadth: float
@@ -181,9 +241,47 @@ class GraphRetriever:
             [tables[at] for at in chosen],
             scored.by_table,
             least,
-            needed={tables[at] for at in _noted(scored)},
+            needed={tables[at] for at in (*_noted(scored), *_only_named(chosen, scored))},
         )
-        return without_needless(self._searcher.catalog, self._searcher.joins, connected)
+        if self._use_sources and breadth <= BREADTH:
+            connected = self._without_companions(scored, connected)
+        searcher = self._searcher
+        return without_needless(searcher.catalog, searcher.joins, connected, searcher.notes.forbids)
+
+    def _without_companions(
+        self, scored: ScoredCandidates, connected: ConnectedSet
+    ) -> ConnectedSet:
+        """A connected set without tables that only keep others company.
+
+        Such a table covers no word that one other, no less probable, does not cover as well: the
+        header beside its lines, the second copy of a dimension. What connects the set stays, and
+        what the question calls by its whole name, or notes name. In a pool of databases that have
+        nothing to do with each other, the other table may be a stranger's, so this is for the
+        systems of one company; who asks for more breadth gets them.
+        """
+        probabilities, match = scored.by_table, scored.match
+        called = (match.names >= _WHOLE_NAME) | (match.defined > 0)
+        index = {table: at for at, table in enumerate(scored.tables)}
+        covers = match.covers if match.content is None else match.covers[match.content]
+
+        def company(table: TableId, others: Iterable[TableId]) -> bool:
+            own = covers[:, index[table]]
+            said = own > _FAINT
+            more = next((more for most, more in _COMPANIONS if probabilities[table] < most), 2.0)
+            return any(
+                probabilities.get(other, 0.0) >= probabilities[table]
+                and float((covers[:, index[other]] - own)[said].min(initial=1)) > more
+                for other in others
+                if other in index
+            )
+
+        kept = list(connected.ids)
+        for table in sorted(connected.tables, key=lambda one: probabilities[one]):
+            rest = [other for other in kept if other != table]
+            stays = called[index[table]] or self._links.splits(table, kept)
+            if not stays and company(table, rest):
+                kept = rest
+        return connected.among(kept, self._links)
 
     @cached_property
     def _links(self) -> LinkGraph:
@@ -195,6 +293,13 @@ class GraphRetriever:
         """The tables of a connected set, each with why it is there."""
         probabilities = scored.by_table
         reasons = self._searcher.reasons(query, connected.tables)
+        if query.lesson is not None:
+            taught = {self._searcher.representative(table) for table in query.lesson.tables}
+            why = query.lesson.why
+            reasons = [
+                [why, *own] if table in taught else own
+                for table, own in zip(connected.tables, reasons, strict=True)
+            ]
         return [
             *(
                 Chosen(table, probabilities[table], "select", self._why(table, own, connected))
@@ -246,11 +351,16 @@ class GraphRetriever:
             "connectors": [str(connector.table) for connector in connected.connectors],
             "left_out": [str(table) for table in connected.left_out],
             "answerable": doubt.answerable,
+            UNCOVERED: list(doubt.uncovered),
         }
-        if doubt.answerable < self._refuse_below:
+        if self._refuses(doubt):
             nearest = [str(table) for table in connected.ids[:_NEAREST]]
-            facts |= {NOTHING_FITS: True, NEAREST: nearest, UNCOVERED: list(doubt.uncovered)}
+            facts |= {NOTHING_FITS: True, NEAREST: nearest}
         return Stage("select", facts=facts)
+
+    def _refuses(self, doubt: Doubt) -> bool:
+        """Whether there is no answer, and nothing that the question names."""
+        return doubt.answerable < self._refuse_below and not doubt.evident
 
     def _answer(
         self,
@@ -261,7 +371,7 @@ class GraphRetriever:
         connected: ConnectedSet = ConnectedSet(()),  # noqa: B008 - frozen
     ) -> TableSet:
         """The set with its joins and doubt; an empty one where the catalog holds no answer."""
-        refused = doubt.answerable < self._refuse_below
+        refused = self._refuses(doubt)
         made = table_set(question, self._searcher.joins, [] if refused else tables, stages)
         made = replace(
             made,
@@ -270,7 +380,7 @@ class GraphRetriever:
             alternatives=() if refused else doubt.alternatives,
             answerable=doubt.answerable,
         )
-        return with_members(made, self._searcher)
+        return with_cautions(with_members(made, self._searcher), self._searcher, self._liveness)
 
 
 def pick(probabilities: Float32s, breadth: float) -> list[int]:
@@ -282,6 +392,54 @@ def pick(probabilities: Float32s, breadth: float) -> list[int]:
     order: list[int] = np.argsort(-probabilities, kind="stable").tolist()
     least = cut(breadth) * probabilities[order[0]]
     return [at for at in order if probabilities[at] >= least]
+
+
+def covering(chosen: Sequence[int], scored: ScoredCandidates, share: float) -> list[int]:
+    """The candidates that cover what the chosen ones lack, word by word, the weightiest first.
+
+    Each joins a chosen one, and is the most probable that covers the word by a name. `share` is
+    that of the best probability which the cut asks for.
+    """
+    match, taken = scored.match, list(chosen)
+    least = _NEAR_CUT * share * float(scored.probabilities.max())
+    words = np.arange(len(match.covers)) if match.content is None else np.flatnonzero(match.content)
+    for word in sorted(words.tolist(), key=lambda word: -match.word_weights[word]):
+        covers = match.covers[word]
+        if not taken or covers[taken].max() >= _BY_KEY:
+            continue
+        joined = scored.pairs.joins[:, taken].max(axis=1) > JOINABLE
+        able = joined & (covers >= _BY_NAME) & (scored.probabilities >= least)
+        if able.any():
+            taken.append(int(np.argmax(np.where(able, scored.probabilities, -1))))
+    return taken[len(chosen) :]
+
+
+def _only_named(chosen: Sequence[int], scored: ScoredCandidates) -> list[int]:
+    """The chosen candidates, near the best, that name a word which no other chosen one names."""
+    least = _SURE_ENOUGH * float(scored.probabilities.max())
+    return [
+        at
+        for at in chosen
+        if scored.probabilities[at] >= least
+        and _adds(at, [one for one in chosen if one != at], scored.match)
+    ]
+
+
+def _adds(at: int, others: Sequence[int], match: QueryMatch) -> bool:
+    """Whether a candidate's name, or a value in it, is a word that others hardly cover."""
+    covers = match.covers if match.content is None else match.covers[match.content]
+    more = covers[:, at] - covers[:, list(others)].max(axis=1, initial=0)
+    return bool(more[covers[:, at] >= NAMED].max(initial=0) >= ADDS)
+
+
+def beyond_notes(chosen: Sequence[int], noted: Collection[int], match: QueryMatch) -> list[int]:
+    """The chosen candidates; where notes name some, these and those that cover what is beyond."""
+    if match.beyond is None:
+        return list(chosen)
+    beyond = match.beyond > 0
+    covers = match.covers[beyond if match.content is None else beyond & match.content]
+    known = covers[:, list(noted)].max(axis=1, initial=0)
+    return [at for at in chosen if at in noted or (covers[:, at] - known).max(initial=0) >= ADDS]
 
 
 def _noted(scored: ScoredCandidates) -> list[int]:

@@ -1,6 +1,6 @@
 """The card of a catalog: what a model must know of it to say which tables to look for.
 
-A line for each source and schema, with the number of its tables and the words that their names are
+A line for each schema of a source, with the number of its tables and the words that their names are
 made of, so that the model asks in the catalog's own words, languages and abbreviations. It is the
 same for every question, which endpoints that keep the beginning of prompts make use of.
 """
@@ -20,7 +20,7 @@ from dovetail.search.searcher import Searcher
 from dovetail.text import cut, escape, fenced
 
 # Tokens of a card: so many for each table, and the fewest and the most.
-_A_TABLE, _FEWEST, _MOST = 1.6, 350, 2_000
+_A_TABLE, _FEWEST, _MOST = 1.4, 320, 2_000
 # Of these, what the lines may take before any word stands in them.
 _FOR_LINES = 0.6
 # Characters of the name of a source or schema, and of a word.
@@ -35,29 +35,40 @@ def card(searcher: Searcher, *, use_sources: bool) -> str:
     Without `use_sources` nothing but the tables' own names is used.
     """
     schemas = _schemas(searcher, use_sources=use_sources)
-    room = _room(sum(schema.tables for schema in schemas))
-    lines, left = _lines(schemas, room)
+    left = _room(sum(schema.tables for schema in schemas))
+    shown, left = _affordable(schemas, left)
     turns = sorted(
         ((turn + 1) / schema.tables**0.5, at, turn)
-        for at, schema in enumerate(schemas[: len(lines)])
+        for at, schema in enumerate(shown)
         for turn in range(len(schema.words))
     )
+    words: list[list[str]] = [[] for _ in shown]
     for _, at, turn in turns:
-        word = schemas[at].words[turn]
+        word = shown[at].words[turn]
         left -= estimate_tokens(word) + 1
         if left < 0:
             break
-        lines[at].append(word)
-    shown = [f"{first}: {', '.join(words)}" if words else first for first, *words in lines]
-    if more := len(schemas) - len(lines):
-        shown.append(f"and {more:,} smaller ones")
-    return fenced("\n".join(shown))
+        words[at].append(word)
+    by_source: dict[str, list[str]] = {}
+    for schema, own in zip(shown, words, strict=True):
+        line = f"{schema.line}: {', '.join(own)}" if own else schema.line
+        by_source.setdefault(schema.source, []).append(line)
+    lines: list[str] = []
+    for source, (first, *rest) in by_source.items():
+        if source and rest:
+            lines += [source, *(f" {line}" for line in (first, *rest))]
+        else:
+            lines += [f"{source} {first}".strip(), *rest]
+    if more := len(schemas) - len(shown):
+        lines.append(f"and {more:,} smaller ones")
+    return fenced("\n".join(lines))
 
 
 @dataclass(frozen=True, slots=True)
 class _Schema:
-    """A source or schema: how many tables it has, and their words, the commonest first."""
+    """A schema of a source: how many tables it has, and their words, the commonest first."""
 
+    source: str
     name: str
     tables: int
     words: Sequence[str]
@@ -65,8 +76,7 @@ class _Schema:
     @property
     def line(self) -> str:
         """What stands in its line before the words."""
-        count = f"{self.tables:,} table{'s' * (self.tables > 1)}"
-        return f"{self.name}, {count}" if self.name else count
+        return f"{self.name} ({self.tables:,})".strip()
 
 
 def _room(tables: int) -> int:
@@ -82,9 +92,10 @@ def _schemas(searcher: Searcher, *, use_sources: bool) -> list[_Schema]:
         names.setdefault((source if use_sources else "", schema), []).append(own)
     schemas = []
     for (source, schema), listed in names.items():
-        label = f"{source.rstrip('/').rpartition('/')[2]} {schema}".strip()
-        schemas.append(_Schema(escape(cut(label, _NAME)), len(listed), _words(listed, searcher)))
-    return sorted(schemas, key=lambda schema: (-schema.tables, schema.name))
+        last = source.rstrip("/").rpartition("/")[2]
+        where, name = escape(cut(last, _NAME)), escape(cut(schema, _NAME))
+        schemas.append(_Schema(where, name, len(listed), _words(listed, searcher)))
+    return sorted(schemas, key=lambda schema: (-schema.tables, schema.source, schema.name))
 
 
 def _words(names: Sequence[str], searcher: Searcher) -> list[str]:
@@ -107,14 +118,17 @@ def _says_something(word: str) -> bool:
     return long and not is_stop_word(word) and MARKERS.get(word) is not Marker.COPY
 
 
-def _lines(schemas: Sequence[_Schema], room: int) -> tuple[list[list[str]], int]:
-    """The beginnings of as many lines as there is room for, and the room that is left."""
-    lines: list[list[str]] = []
+def _affordable(schemas: Sequence[_Schema], room: int) -> tuple[list[_Schema], int]:
+    """The largest schemas, as many as there is room for, and the room that is left for words."""
+    shown: list[_Schema] = []
     left = room
+    sources: set[str] = set()
     for schema in schemas:
         cost = estimate_tokens(schema.line) + 2
-        if lines and left - cost < (1 - _FOR_LINES) * room and room == _MOST:
+        cost += 0 if schema.source in sources else estimate_tokens(schema.source) + 1
+        if shown and left - cost < (1 - _FOR_LINES) * room and room == _MOST:
             break
         left -= cost
-        lines.append([schema.line])
-    return lines, left
+        sources.add(schema.source)
+        shown.append(schema)
+    return shown, left

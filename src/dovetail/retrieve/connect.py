@@ -13,7 +13,7 @@ rows meet as by way of the contacts.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NamedTuple
@@ -63,6 +63,16 @@ class ConnectedSet:
         """All tables of the set: the chosen first, then the connectors."""
         return [*self.tables, *(connector.table for connector in self.connectors)]
 
+    def among(self, kept: Sequence[TableId], links: LinkGraph) -> ConnectedSet:
+        """The set with some of its tables alone, less the connectors that connect nothing then."""
+        left = list(kept)
+        for connector in reversed(self.connectors):
+            if connector.table in left and not links.splits(connector.table, left):
+                left.remove(connector.table)
+        tables = tuple(table for table in self.tables if table in left)
+        connectors = tuple(one for one in self.connectors if one.table in left)
+        return replace(self, tables=tables, connectors=connectors)
+
 
 @dataclass(frozen=True, slots=True)
 class _Path:
@@ -104,7 +114,7 @@ class LinkGraph:
         holds its most probable table, part by part. Parts that no path of one or two connectors
         reaches are left out, and so are those that are not worth their connectors: the tables that
         would come in together must have a mean probability of `least`. Those that are `needed` stay
-        in any case.
+        in any case, with the connectors that they take.
         """
         parts_of: dict[TableId, list[list[TableId]]] = {}
         for part in self.components(chosen):
@@ -118,7 +128,10 @@ class LinkGraph:
                     (part, path)
                     for part in waiting
                     if (path := self._path(part, reached, probabilities, chosen))
-                    and _worth([*part, *path.tables], probabilities, least)
+                    and (
+                        not set(part).isdisjoint(needed)
+                        or _worth([*part, *path.tables], probabilities, least)
+                    )
                 )
                 if (nearest := next(reachable, None)) is None:
                     left_out.update(table for part in waiting for table in part)
@@ -146,6 +159,11 @@ class LinkGraph:
             if self.joined[left].get(right, 0.0) > least
         )
         return Components(tables, edges).groups()
+
+    def splits(self, table: TableId, tables: Sequence[TableId]) -> bool:
+        """Whether tables fall into more connected components without one of them."""
+        rest = [other for other in tables if other != table]
+        return len(self.components(rest)) > len(self.components(tables))
 
     def connect_singly(
         self, chosen: Sequence[TableId], offered: Sequence[TableId], *, least: float = JOINABLE
@@ -233,15 +251,22 @@ def _worth(tables: Sequence[TableId], probabilities: Probabilities, least: float
 
 
 def without_needless(
-    catalog: CatalogReader, joins: JoinGraph, connected: ConnectedSet
+    catalog: CatalogReader,
+    joins: JoinGraph,
+    connected: ConnectedSet,
+    forbids: Callable[[JoinEdge], bool] = lambda _: False,
 ) -> ConnectedSet:
-    """A connected set with direct joins in place of the connectors that these make needless."""
+    """A connected set with direct joins in place of the connectors that these make needless.
+
+    A join that is forbidden is in place of none.
+    """
     between = {table for connector in connected.connectors for table in connector.between}
     direct = {
         connector.table: edge
         for connector in connected.connectors
         if connector.table not in between  # else it is a step of a longer path
         and (edge := direct_join(catalog, joins, connector)) is not None
+        and not forbids(edge)
     }
     kept = tuple(one for one in connected.connectors if one.table not in direct)
     return replace(connected, connectors=kept, direct=tuple(direct.values()))
@@ -250,7 +275,7 @@ def without_needless(
 def direct_join(catalog: CatalogReader, joins: JoinGraph, connector: Connector) -> JoinEdge | None:
     """The join of the two tables around a connector, if both refer to one key column of it.
 
-    None if they do not, or if values must be transformed before they match.
+    None if they do not, or if values must be transformed before they match, or do in some rows.
     """
     first, second = (_reference(joins, child, connector.table) for child in connector.between)
     if first is None or second is None or first.columns[0][1] != second.columns[0][1]:
@@ -267,7 +292,7 @@ def direct_join(catalog: CatalogReader, joins: JoinGraph, connector: Connector) 
 def _reference(joins: JoinGraph, child: TableId, parent: TableId) -> JoinEdge | None:
     """The best join of two tables, if it is a plain reference of the child to one key column."""
     edge = next(iter(joins.between(child, parent)), None)
-    if edge is None or edge.score <= JOINABLE or edge.transform or len(edge.columns) > 1:
+    if edge is None or edge.score <= JOINABLE or edge.terms or len(edge.columns) > 1:
         return None
     return edge if edge.left == child != edge.right and edge.cardinality.endswith(":1") else None
 
@@ -284,12 +309,12 @@ class _Overlap(NamedTuple):
     def of(
         cls, catalog: CatalogReader, left: tuple[TableId, str], right: tuple[TableId, str]
     ) -> _Overlap:
-        """Count them exactly, from the value hashes of both columns."""
-        sides = []
-        for table, name in (left, right):
-            at = [column.name for column in catalog[table].columns].index(name)
-            sides.append((catalog.hashes(table, at), catalog.counts(table, at)))
-        (left_hashes, left_counts), (right_hashes, right_counts) = sides
+        """Count them, from the value hashes of both columns."""
+        ends = [
+            (table, [column.name for column in catalog[table].columns].index(name))
+            for table, name in (left, right)
+        ]
+        (left_hashes, left_counts), (right_hashes, right_counts), _ = catalog.compared(*ends)
         _, in_left, in_right = np.intersect1d(
             left_hashes, right_hashes, assume_unique=True, return_indices=True
         )

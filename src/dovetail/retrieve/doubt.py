@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dovetail.arrays import Vectors
+from dovetail.arrays import Flags, Vectors
 from dovetail.domain import Alternative, TableId
 from dovetail.names.words import spelled
 from dovetail.retrieve.groups import by_system, system_of
@@ -34,14 +34,19 @@ from dovetail.search.searcher import Searcher
 SIGNS = ("uncovered", "scattered", "first_logit", "best_logit", "dense_gap", "header")
 Signs = tuple[float, ...]
 # What a unit of each sign adds to the logit that the catalog holds an answer. Fitted on questions
-# of MMQA and Spider, over their corpora with and without their own databases, and over others.
-WEIGHTS = (-0.97, -3.03, 0.48, 0.22, 6.82, 4.65)
-BIAS = -4.99
+# over five piles and three corpora, on such of their own field that they cannot answer, and on
+# strangers; docs/lab/choosing.md has what each gets by weights that were fitted without it.
+WEIGHTS = (-2.51, -3.01, 0.15, 0.11, 3.86, 1.58)
+BIAS = 0.17
 # The same where there is no embedder, so that nothing is near in meaning: by the first four alone.
-WORD_WEIGHTS, WORD_BIAS = (-1.79, -3.71, 0.32, 0.33), 0.76
-# So many of a question's words make most of them: two of three. What it takes off the logit if they
-# are nowhere, beyond what the regression says.
-_MOST_WORDS, _NOWHERE = 0.66, 1.0
+WORD_WEIGHTS, WORD_BIAS = (-2.80, -3.43, 0.16, 0.20), 2.32
+# What a unit of each adds to the logit of the F1 to expect: the logit of what the probabilities of
+# the tables promise, and that of an answer; and the bias. Fitted on the same and on made companies.
+CONFIDENCE = (0.630, 0.477, -0.612)
+# Surer than this either way is no surer.
+_SURE_LOGIT = 4.0
+# The share of a table's name that a question must say to name it.
+_WHOLE_NAME = 0.99
 # Surer than this is no surer: a probability of 0.999.
 _MOST_LOGIT = 7.0
 # The cosine of two words that mean the same ("town", "city"), and from which on they are related.
@@ -50,13 +55,11 @@ _SYNONYM, _RELATED = 0.75, 0.55
 _ELSEWHERE = 0.6
 # One word in three that nothing covers says more than a third of what three in three say.
 _FIRST_COUNT_MOST = 0.7
-# Where less is uncovered, nothing speaks against an answer but that the question is terse.
-_ALL_COVERED = 0.2
+# What a person's notes say of a question, the catalog can answer.
+_NOTED = 0.95
 # Below this match a word is reported as uncovered.
 _UNCOVERED = 0.3
 _LONGEST_ABBREVIATION = 5
-# Surer than this the words are not compared by meaning, which takes time and only makes surer.
-DOUBT = 0.25
 # Shorter words are ids and abbreviations, which have no meaning by themselves.
 _SHORTEST = 3
 _WORDS_KEPT = 1 << 14
@@ -90,9 +93,11 @@ eight nine ten hundred thousand million half many still also even just yet same 
 another us actual overall each within since until before after below ever always already
 almost around least most want need know see look like happen mainly usually appear occur
 specific respectively along including excluding exclude regardless represent indicate consider part
-portion proportion fraction instead whether now ago end too"""
+portion proportion fraction instead whether now ago end too because due despite up down out off
+away back right lot came went became grew got gave kept left said told saw ran rose fell brought
+put place vary differ change"""
 _OF_ANSWERS = """answer round rounded decimal format formatted comma separator integer digit row
-output id detail subtotal grand numerical numeric string"""
+output id ids detail subtotal grand numerical numeric string"""
 
 GENERIC = frozenset(stem(word) for word in f"{_COUNTED} {_OF_THE_SAME_KINDS} {_OF_ANSWERS}".split())
 
@@ -120,13 +125,29 @@ class Doubt:
     """How far a set can be relied on.
 
     `answerable` is the probability that the catalog can answer the question, `confidence` the F1 to
-    expect of the set, `uncovered` the words of the question that no table covers.
+    expect of the set, `uncovered` the words of the question that no table covers. `evident`: a
+    cell or a name is what the question says, so that it is not to be refused.
     """
 
     answerable: float
     confidence: float
     uncovered: tuple[str, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
+    evident: bool = False
+
+    @property
+    def likelier(self) -> Alternative | None:
+        """The first alternative of which more is to be expected than of the set, if any."""
+        return next((one for one in self.alternatives if one.confidence > self.confidence), None)
+
+    def swapped(self, tables: Sequence[TableId], probability: float) -> Doubt:
+        """The doubt about the likelier alternative, with the set that it was about as another."""
+        likelier = self.likelier
+        if likelier is None:
+            return self
+        former = Alternative(tuple(tables), self.confidence, probability)
+        others = [former if one is likelier else one for one in self.alternatives]
+        return replace(self, confidence=likelier.confidence, alternatives=tuple(others))
 
 
 class Doubter:
@@ -140,26 +161,29 @@ class Doubter:
 
     def doubt(self, query: Query, scored: ScoredCandidates, tables: Sequence[TableId]) -> Doubt:
         """The doubt about a set of tables, connectors among them."""
-        probabilities = scored.by_table
-        chosen = [probabilities.get(table, 0.0) for table in tables]
-        needed = float(scored.probabilities.sum())
         probability, covered = self.answerable(query, scored)
+        if query.noted or any(term.note and len(term.tables) for term in query.terms):
+            probability = max(probability, _NOTED)
+
+        def confidence(those: Iterable[TableId]) -> float:
+            chosen = [scored.by_table.get(table, 0.0) for table in those]
+            promised = expected_f1(chosen, float(scored.probabilities.sum()))
+            return round(relied_on(promised, probability), 4)
+
         return Doubt(
             answerable=round(probability, 4),
-            confidence=round(expected_f1(chosen, needed), 4),
+            confidence=confidence(tables),
             uncovered=tuple(covered.uncovered),
-            alternatives=tuple(self._alternatives(query, scored)),
+            alternatives=tuple(self._alternatives(query, scored, confidence)),
+            evident=evident(query, scored, covered),
         )
 
     def answerable(self, query: Query, scored: ScoredCandidates) -> tuple[float, WordCover]:
         """The probability that the catalog can answer, and how far each word is covered."""
         covered = WordCover.of(query, scored)
-        probability = answerable(self.signs(query, scored, covered))
-        if query.vector is None or (probability > DOUBT and not covered.mostly_nowhere):
-            return probability, covered
-        covered = self.by_meaning(covered, scored)
-        signs = self.signs(query, scored, covered)
-        return answerable(signs, nowhere=covered.mostly_nowhere), covered
+        if query.vector is not None:
+            covered = self.by_meaning(covered, scored)
+        return answerable(self.signs(query, scored, covered)), covered
 
     def by_meaning(self, covered: WordCover, scored: ScoredCandidates) -> WordCover:
         """The cover of words with what candidates' names say in words of the same meaning."""
@@ -180,24 +204,28 @@ class Doubter:
         gap = nearest - self._searcher.usual_cosine(query)
         return (*signs, gap, float(scored.match.headers.max()))
 
-    def _alternatives(self, query: Query, scored: ScoredCandidates) -> Iterator[Alternative]:
+    def _alternatives(
+        self,
+        query: Query,
+        scored: ScoredCandidates,
+        confidence: Callable[[Sequence[TableId]], float],
+    ) -> Iterator[Alternative]:
         """Other sets that the question could mean, the likeliest first, ties by their tables.
 
         Of a group those tables count whose probability is near enough to the best one's in it, as
         in the chosen set. A group for which nothing speaks in words is passed over.
         """
         probabilities = scored.by_table
-        needed, count = sum(probabilities.values()), 0
+        count = 0
         for probability, group in sorted(self._readings(scored), key=lambda one: (-one[0], one[1])):
             if probability < _LEAST_PROBABLE or count == _MOST_ALTERNATIVES:
                 break
             ranked = sorted(group, key=lambda table: (-probabilities[table], table))
             least = self._cut * probabilities[ranked[0]]
             tables = tuple(table for table in ranked if probabilities[table] >= least)
-            confidence = expected_f1([probabilities[table] for table in tables], needed)
             if reason := self._reason(query, tables):
                 count += 1
-                yield Alternative(tables, round(confidence, 4), probability, reason)
+                yield Alternative(tables, confidence(tables), probability, reason)
 
     def _readings(self, scored: ScoredCandidates) -> Iterator[tuple[float, tuple[TableId, ...]]]:
         """The groups that are not meant, each within one system, and their probabilities."""
@@ -236,12 +264,11 @@ class WordCover:
     def of(cls, query: Query, scored: ScoredCandidates) -> WordCover:
         """The cover by names and values."""
         match, group = scored.match, scored.groups[0].indices
-        linked = {
-            word
-            for link, row in zip(query.links, match.values, strict=True)
-            if row.any()
-            for word in stems(link.span.text)
-        }
+        linked: dict[str, float] = {}
+        for link, row in zip(query.links, match.values, strict=True):
+            share = link.share if row.any() else _ELSEWHERE * link.share
+            for word in stems(link.span.text):
+                linked[word] = max(share, linked.get(word, 0.0))
         named = match.words.max(axis=1, initial=0).tolist()
         in_group = match.covers[:, list(group)].max(axis=1, initial=0).tolist()
         best, together = {}, {}
@@ -250,8 +277,8 @@ class WordCover:
             together[word] = min(1.0, grouped / WHOLE_WORD)
             if _is_content(term.text, word):
                 elsewhere = min(_ELSEWHERE, float(term.match.max(initial=0)) / WHOLE_WORD)
-                by_name = 1.0 if term.text in linked else own / WHOLE_WORD
-                best[word] = min(1.0, max(by_name, elsewhere))
+                by_value = linked.get(term.text, 0.0)
+                best[word] = min(1.0, max(own / WHOLE_WORD, by_value, elsewhere))
         return cls(best, together, frozenset(_abbreviations(query.text, best)))
 
     def meant(self, near: Mapping[str, float]) -> WordCover:
@@ -280,16 +307,6 @@ class WordCover:
         return [word for word, cover in self.words.items() if cover < _UNCOVERED]
 
     @property
-    def mostly_nowhere(self) -> bool:
-        """Whether most words are said nowhere in the catalog and near nothing in it.
-
-        "Which employees have a forklift licence?" has its table, and still no answer.
-        """
-        covers = list(self.words.values())
-        nowhere = sum(cover <= 0 for cover in covers)
-        return nowhere > 1 and nowhere >= _MOST_WORDS * len(covers)
-
-    @property
     def lacking(self) -> tuple[float, float]:
         """How much of the words is uncovered, and how much by candidates that belong together."""
         words = self.words
@@ -303,24 +320,61 @@ class WordCover:
         return uncovered, scattered
 
 
-def answerable(
-    signs: Signs, *, nowhere: bool = False, weights: Sequence[float] | None = None
-) -> float:
+def answerable(signs: Signs, weights: Sequence[float] | None = None) -> float:
     """The probability that the catalog can answer, by the signs of it.
 
-    `nowhere`: most words are said nowhere. `weights`, with the bias last, instead of the shipped.
+    `weights`, with the bias last, instead of the shipped.
     """
     if weights is None:
         by_words = len(signs) == len(WORD_WEIGHTS)
         weights = (*WORD_WEIGHTS, WORD_BIAS) if by_words else (*WEIGHTS, BIAS)
     logit = weights[-1] + sum(w * sign for w, sign in zip(weights[:-1], signs, strict=True))
-    probability = 1 / (1 + math.exp(_NOWHERE * nowhere - logit))
-    return probability if signs[0] > _ALL_COVERED else max(probability, DOUBT)
+    return 1 / (1 + math.exp(-logit))
+
+
+def relied_on(promised: float, likely: float) -> float:
+    """The F1 to expect of a set, as sets have had it: 0 where there is no answer.
+
+    `promised` is what the probabilities of its tables promise, `likely` that there is an answer.
+
+    >>> round(relied_on(0.9, likely=0.95), 2), round(relied_on(0.9, likely=0.05), 2)
+    (0.9, 0.35)
+    """
+    by_set, by_answer, bias = CONFIDENCE
+    logit = by_set * clipped_logit(promised) + by_answer * clipped_logit(likely) + bias
+    return 1 / (1 + math.exp(-logit))
+
+
+def clipped_logit(probability: float) -> float:
+    """The log-odds, as far as they count for the confidence."""
+    return max(-_SURE_LOGIT, min(_SURE_LOGIT, _logit(probability)))
+
+
+def evident(query: Query, scored: ScoredCandidates, covered: WordCover) -> bool:
+    """Whether a candidate holds a value of the question or is named by it in full.
+
+    A value is one that is written like a name or has several words: a plain word may be any cell's.
+    Neither tells where most words are nowhere ("Which employees have a forklift licence?").
+    """
+    match = scored.match
+    if 2 * len(covered.uncovered) > len(covered.words):
+        return False
+    held = any(
+        row.any() and link.term.weight > 0 and not link.span.plain_word and not link.span.time
+        for link, row in zip(query.links, match.values, strict=True)
+    )
+    return bool(held or match.names.max() > _WHOLE_NAME)
 
 
 def _logit(probability: float) -> float:
     within = min(max(probability, 1e-9), 1 - 1e-9)
     return max(-_MOST_LOGIT, min(_MOST_LOGIT, math.log(within / (1 - within))))
+
+
+def content_words(query: Query) -> Flags:
+    """Which terms of a query say what it is about."""
+    flags = (_is_content(term.text, query.words[term.text]) for term in query.terms)
+    return np.fromiter(flags, np.bool_, len(query.terms))
 
 
 def _is_content(stemmed: str, written: str) -> bool:
@@ -361,7 +415,8 @@ class WordMeaning:
     def _words_of(self, table: TableId) -> list[str]:
         profile = self._searcher.catalog[table]
         names = (profile.name, *(column.name for column in profile.columns))
-        words = (word for name in names for word in spelled(name).split())
+        parts = self._searcher.lexical.parts
+        words = (word for name in names for word in spelled(name, parts).split())
         return [word for word in words if len(word) >= _SHORTEST and not word.isdigit()]
 
     def _vectors(self, words: Sequence[str]) -> Vectors:

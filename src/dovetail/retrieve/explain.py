@@ -1,4 +1,5 @@
-"""Why `graph` chose a table: the three things that decided, and why the next one stayed out.
+"""Why `graph` chose a table: the three things that decided, and why the next one stayed out; why
+the set suffices, and the two next readings with what would make them right.
 
 What a thing contributed is found by leaving it out: its features are set to those of an average
 candidate and the set is scored again. The probability that is lost is what it was worth. For the
@@ -13,8 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dovetail.arrays import Float32s
-from dovetail.domain import EXPLANATION, TableSet
+from dovetail.domain import EXPLANATION, TableId, TableSet
 from dovetail.ports import Json
+from dovetail.retrieve.doubt import content_words
 from dovetail.retrieve.features import (
     COEFFICIENTS,
     FEATURES,
@@ -27,8 +29,9 @@ from dovetail.retrieve.scorer import ScoredCandidates, SetScorer, shipped
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
 
-# Things that are named for each table, and the least probability that one must be worth.
-_NAMED = 3
+# Things that are named for each table, and the least probability that one must be worth; and how
+# many other readings are named.
+_NAMED, _READINGS = 3, 2
 _LEAST = 0.005
 
 # The features that speak of one thing, so that none stands in for another that is left out.
@@ -43,7 +46,7 @@ THINGS: Mapping[str, tuple[str, ...]] = {
     "group": ("group_gap", "group_cover", "group_cover_gap", "group_share", "group_probability"),
 }
 # The features of two candidates that go with a thing.
-_PAIRED: Mapping[str, tuple[str, ...]] = {
+PAIRED: Mapping[str, tuple[str, ...]] = {
     "neighbours": ("join", "path"),
     "words": ("adds", "lacks"),
     "group": ("together",),
@@ -106,9 +109,9 @@ def _rescored(
             weight = COEFFICIENTS[FEATURES.index(name)]
             rows[at, _FIRST] += weight * float(values[column] - rows[at, column])
         rows[at, column] = values[column]
-    if lacks_pairs and thing in _PAIRED:
+    if lacks_pairs and thing in PAIRED:
         pairs = pairs.copy()
-        for name in _PAIRED[thing]:
+        for name in PAIRED[thing]:
             column = PAIR_FEATURES.index(name)
             own = pairs[at, at, column]
             pairs[at, :, column] = pairs[:, at, column] = 0
@@ -155,12 +158,54 @@ class _Explainer:
         ]
         inside = {*chosen.ids, *(also for one in chosen.tables for also in one.also)}
         others = [at for at in self.scored.ranked if tables[at] not in inside]
+        listed_with = {"tables": listed, **(self._sufficing(chosen, others) if taken else {})}
         if not taken or not others:
-            return {"tables": listed, "next": None}
+            return {**listed_with, "next": None}
         last = min((tables.index(one.id) for one in taken), key=self._probability)
         named = {"table": str(tables[others[0]]), "probability": self._probability(others[0])}
         against = self._against(others[0], last, left_out)
-        return {"tables": listed, "next": {**named, "because": against}}
+        return {**listed_with, "next": {**named, "because": against}}
+
+    def _sufficing(self, chosen: TableSet, others: Sequence[int]) -> Json:
+        """Why the set suffices, and the two next readings with what would make them right."""
+        tables = self.scored.tables
+        own = [tables.index(one.id) for one in chosen.tables if one.id in tables]
+        covered = self._covered(own)
+        by_table: dict[str, list[str]] = {}
+        for word, at in covered.items():
+            by_table.setdefault(tables[at].name, []).append(word)
+        parts = [f"{name} covers {', '.join(words)}" for name, words in by_table.items()]
+        lacking = [word for word in self._content() if word not in covered]
+        parts += [f"nothing in it covers {', '.join(lacking)}"] if lacking else []
+        readings = [self._reading(one.tables, one.probability) for one in chosen.alternatives]
+        others = [at for at in others if self._covered([at])]
+        readings += [self._reading((tables[at],), self._probability(at)) for at in others]
+        apart = {one["tables"][0]: one for one in reversed(readings)}
+        return {"suffices": "; ".join(parts), "readings": list(apart.values())[::-1][:_READINGS]}
+
+    def _reading(self, tables: Sequence[TableId], probability: float) -> Json:
+        """Another set that could be meant, and what the question would have to mean by it."""
+        indices = [self.scored.tables.index(one) for one in tables if one in self.scored.tables]
+        names = ", ".join(str(one) for one in tables[:_NAMED])
+        words = ", ".join(self._covered(indices))
+        right = f"right if {names} is what it means by {words or 'all of it'}"
+        return {"tables": list(map(str, tables)), "probability": probability, "if": right}
+
+    def _content(self) -> list[str]:
+        """The words that say what the question is about."""
+        flags = content_words(self.query).tolist()
+        terms = zip(self.query.terms, flags, strict=True)
+        return [self.query.words[term.text] for term, content in terms if content]
+
+    def _covered(self, indices: Sequence[int]) -> dict[str, int]:
+        """Each content word that some candidates cover, and the one that covers it best."""
+        covers, words = self.scored.match.covers[content_words(self.query)], self._content()
+        covered = {}
+        for word, row in zip(words, covers.tolist(), strict=True):
+            at = max(indices, key=row.__getitem__, default=None)
+            if at is not None and row[at] > 0:
+                covered[word] = at
+        return covered
 
     def _probability(self, at: int) -> float:
         return round(float(self.scored.probabilities[at]), 4)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -48,10 +48,10 @@ _BOTH_ADD = 0.02
 # How much the likelier of two groups is preferred: fitted so that the probabilities hold.
 _SHARPNESS = 1.5
 # A word in a table's name is covered in full.
-_NAMED = 1.0
-# What a table of another system must add: so much of some word, the difference between a name and
-# a mere key.
-_SYSTEM_ADDS = 0.35
+NAMED = 1.0
+# What a table of another system, or beyond a lesson, must add: so much of some word, the difference
+# between a name and a mere key.
+ADDS = 0.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,13 +232,17 @@ def _needs_both(first: Float32s, second: Float32s) -> bool:
 
 
 def within_system(
-    chosen: Sequence[int], systems: Sequence[str], covers: Float32s, probabilities: Float32s
+    chosen: Sequence[int],
+    systems: Sequence[str],
+    covers: Float32s,
+    probabilities: Float32s,
+    needed: Collection[int] = (),
 ) -> list[int]:
     """The chosen candidates without those of other systems that add nothing, in their order.
 
     The system is the one whose tables cover most of the question. `covers` has a row for each word
     of the question and a column for each candidate: how far it covers the word. `systems` and
-    `probabilities` are those of all candidates.
+    `probabilities` are those of all candidates. Those that are `needed` stay in any case.
     """
     by_system: dict[str, list[int]] = {}
     for at in chosen:
@@ -248,7 +252,7 @@ def within_system(
 
     def fits(system: str) -> tuple[int, float, float]:
         best = covers[:, by_system[system]].max(axis=1)
-        named = int(np.count_nonzero(best >= _NAMED))
+        named = int(np.count_nonzero(best >= NAMED))
         return named, round(float(best.sum()), 4), float(probabilities[by_system[system]].sum())
 
     preferred = max(by_system, key=fits)
@@ -256,7 +260,8 @@ def within_system(
     for at in sorted(chosen, key=lambda at: float(probabilities[at])):
         rest = [other for other in kept if other != at]
         adds = covers[:, at] - covers[:, rest].max(axis=1, initial=0)
-        if systems[at] != preferred and adds.max(initial=0) < _SYSTEM_ADDS:
+        foreign = systems[at] != preferred and at not in needed
+        if foreign and adds.max(initial=0) < ADDS:
             kept = rest
     return kept
 

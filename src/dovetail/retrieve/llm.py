@@ -21,8 +21,10 @@ from dovetail.domain import NOTHING_FITS, UNCOVERED, Candidate, Chosen, TableId,
 from dovetail.names.table_name import qualifier
 from dovetail.ports import LLM, Json
 from dovetail.retrieve.card import card
+from dovetail.retrieve.cautions import with_cautions
 from dovetail.retrieve.connect import Connector, LinkGraph
 from dovetail.retrieve.groups import system_of
+from dovetail.retrieve.liveness import Liveness
 from dovetail.retrieve.look import given_phrases, look, phrases
 from dovetail.retrieve.members import with_members
 from dovetail.retrieve.prompt import (
@@ -36,9 +38,9 @@ from dovetail.retrieve.prompt import (
 )
 from dovetail.retrieve.reply import Selection, parse_selection
 from dovetail.retrieve.trace import Stage, require_positive, table_set
+from dovetail.search.fusion import in_turn
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
-from dovetail.search.turns import in_turn
 from dovetail.text import cut, escape
 
 # Of a model's context, what a prompt may take by our estimate: tokens of odd texts are shorter.
@@ -61,6 +63,8 @@ _COVERED = 0.9
 # How sure a set is of which the model does not say it, and what is left of it where something is
 # still missing.
 _NOT_SAID, _LACKING = 0.7, 0.3
+# By how much more the model's doubt counts where the search agrees with nothing that it chose.
+_UNSUPPORTED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,14 +132,16 @@ class LLMRetriever:
         self._tokens = usual_tokens(tables) if spending.tokens is None else spending.tokens
         self._spending = spending
         self._use_sources = use_sources
+        self._liveness = Liveness(searcher)
         require_positive(k=self._k)
 
     def retrieve(self, question: str, looking_for: Sequence[str] = ()) -> TableSet:
         """The selected tables in the model's order, then those that connect them."""
         without = self._without(question, looking_for)
-        if (without.confidence or 0.0) >= self._spending.enough:
-            return without
         query = self._searcher.analyse(question)
+        taught = query.lesson is not None and query.lesson.exact
+        if taught or (without.confidence or 0.0) >= self._spending.enough:
+            return without
         stages: list[Stage] = []
         sought = phrases(looking_for)
         covered = (without.confidence or 0.0) >= _COVERED
@@ -155,7 +161,7 @@ class LLMRetriever:
                 f"the reply cannot be used: {choice.selection.reason}; chosen without a model"
             )
             return replace(without, trace=(*(one.entry for one in stages), *without.trace))
-        return self._answer(query, choice, without, stages)
+        return self._answer(query, choice, without, sought, stages)
 
     @cached_property
     def _card(self) -> str:
@@ -204,10 +210,18 @@ class LLMRetriever:
             **({"missing": selection.missing} if selection.missing else {}),
             "dropped": dict(selection.dropped),
         }
-        return _Choice(candidates, pairs, selection)
+        choice = _Choice(candidates, pairs, selection)
+        if not choice.usable:
+            completion.forget()
+        return choice
 
     def _answer(
-        self, query: Query, choice: _Choice, without: TableSet, stages: list[Stage]
+        self,
+        query: Query,
+        choice: _Choice,
+        without: TableSet,
+        sought: Sequence[str],
+        stages: list[Stage],
     ) -> TableSet:
         """The set of a choice, connected, with how sure it is and what else may be meant."""
         facts = stages[-1].facts
@@ -223,16 +237,37 @@ class LLMRetriever:
         stages.append(Stage("connect", facts={"connectors": listed}))
         tables = [*self._chosen(query, choice), *_connecting(connectors, choice)]
         made = table_set(query.text, self._searcher.joins, tables, stages)
-        sure = _NOT_SAID if choice.selection.sure is None else choice.selection.sure
-        lacking = _LACKING if choice.selection.missing and tables else 1.0
         others = [one for one in without.alternatives if set(one.tables) != set(made.ids)]
         made = replace(
             made,
-            confidence=round(sure * lacking, 4),
+            confidence=self._confidence(choice, without, sought),
             alternatives=tuple(others) if made else (),
             answerable=without.answerable,
         )
-        return with_members(made, self._searcher)
+        return with_cautions(with_members(made, self._searcher), self._searcher, self._liveness)
+
+    def _confidence(self, choice: _Choice, without: TableSet, sought: Sequence[str]) -> float:
+        """How probable it is that a choice is right: the model's word, held against the search.
+
+        The model's doubt counts half as much again at most: more, the fewer tables are in the set
+        without a model or are the first hit of the question or of a phrase; for a refusal, the more
+        answerable the question seems without a model. Little is left where something is missing.
+        """
+        selection = choice.selection
+        sure = _NOT_SAID if selection.sure is None else selection.sure
+        if selection.tables:
+            canonical = self._searcher.families.canonical
+            expected = {canonical(table) for table in without.ids}
+            agreed = [
+                number <= 1 + len(sought) or canonical(candidate.id) in expected
+                for number, candidate in zip(selection.tables, choice.chosen, strict=True)
+            ]
+            agreement = sum(agreed) / len(agreed)
+        else:
+            agreement = 1 - (without.answerable or 0.0)
+        lacking = _LACKING if selection.missing and selection.tables else 1.0
+        supported: float = sure ** (1 + _UNSUPPORTED * (1 - agreement))
+        return round(lacking * supported, 4)
 
     def _chosen(self, query: Query, choice: _Choice) -> Iterator[Chosen]:
         """The chosen tables, each with what speaks for it."""

@@ -15,7 +15,7 @@ from dovetail.retrieve.trace import Stage, clipped
 from dovetail.text import cut, escape
 
 # Phrases that are searched for, and characters of each.
-MOST, LONGEST = 6, 160
+MOST, LONGEST = 8, 160
 # Tokens that the model may write.
 _REPLY = 400
 _SCHEMA: Json = {
@@ -33,9 +33,10 @@ def look(llm: LLM, question: str, card: str) -> tuple[tuple[str, ...], Stage]:
     reply = stage.ask(llm, messages, schema=_SCHEMA, max_tokens=_REPLY)
     value = parse_json(reply.text)
     listed = value.get("look_for") if isinstance(value, dict) else value
-    given = phrases(listed)
+    given = phrases(listed) if isinstance(listed, list) else ()
     stage.facts["looked_for"] = list(given)
     if not given:
+        reply.forget()
         stage.fall_back("the reply names nothing to look for; the search goes by the question")
     return given, stage
 
@@ -48,9 +49,13 @@ def given_phrases(given: Sequence[str]) -> Stage:
 def phrases(listed: object) -> tuple[str, ...]:
     """The phrases in a list, each once and on one line: no more and no longer than is searched.
 
-    >>> phrases(["orders\\n by  customer", "", 3, "orders by customer"])
-    ('orders by customer',)
+    A text that is in no list is one phrase.
+
+    >>> phrases(["orders\\n by  customer", "", 3, "orders by customer"]), phrases("orders")
+    (('orders by customer',), ('orders',))
     """
+    if isinstance(listed, str):
+        listed = [listed]
     if not isinstance(listed, list | tuple):
         return ()
     texts = (" ".join(text[: 4 * LONGEST].split()) for text in listed if isinstance(text, str))

@@ -13,14 +13,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.arrays import Float32s, Ints
+from dovetail.arrays import Flags, Float32s, Ints
 from dovetail.domain import Candidate, Kind, Table, TableId
 from dovetail.names.table_name import unqualified
-from dovetail.names.words import identifies
+from dovetail.names.words import identifies, spelled
 from dovetail.search.fusion import DEFAULT
 from dovetail.search.lexical import IN_COMMENT, comment_words
 from dovetail.search.method_cache import method_cache
-from dovetail.search.query import Query, QueryTerm, ValueLink, query_words, stems
+from dovetail.search.query import (
+    Query,
+    QueryTerm,
+    ValueLink,
+    is_stop_word,
+    query_words,
+    stem,
+    stems,
+)
 from dovetail.search.searcher import Searcher
 
 _IN_NAME, _IN_COLUMN, _IN_KEY = 1.0, 2 / 3, 0.3
@@ -63,11 +71,13 @@ class QueryMatch:
     value_weights: Float32s
     plain: Float32s  # of each value, how likely it is a plain word of speech that no name says
     covers: Float32s  # how far each covers each word, by a name or a value; numbers are left out
-    defined: Float32s  # 1 for those that a person's notes say a word means
+    defined: Float32s  # 1 for those that notes or a lesson say the question needs
     joins: Float32s
     dense: Float32s  # the search's signals of each: by schema line,
     value_signal: Float32s  # by linked values,
     neighbours: Float32s  # and by neighbours
+    beyond: Float32s | None = None  # 1 for each word beyond what notes say, if they say anything
+    content: Flags | None = None  # which words say what the question is about; None for all
 
 
 Weighted = tuple[str, float]
@@ -78,6 +88,7 @@ class _Vocabulary:
     """The words of a table: how much each speaks of it, and its columns but keys, by IDF."""
 
     level: Mapping[str, float]
+    name: tuple[Weighted, ...]  # without schema or folder, numbers and stop words
     columns: tuple[tuple[Weighted, ...], ...]
 
 
@@ -91,7 +102,7 @@ class QueryMatcher:
     def match(self, query: Query, candidates: Sequence[Candidate]) -> QueryMatch:
         """How a query matches its candidates, of which there is at least one."""
         tables = [one.id for one in candidates]
-        words, columns = self._match(query.terms, tables)
+        words, names, columns = self._match(query.terms, tables)
         best = {term.text: row for term, row in zip(query.terms, words.max(axis=1), strict=True)}
         inside = _inside_names(query.links)
         values = self._values(query.links, tables)
@@ -99,7 +110,7 @@ class QueryMatcher:
         damped = [_IN_VALUE if term.text in inside else 1.0 for term in query.terms]
         return QueryMatch(
             scores=_scores(candidates),
-            names=_signal(candidates, "name", weights.name),
+            names=names,
             columns=columns,
             headers=_signal(candidates, "column", weights.column),
             gains=_signal(candidates, "neighbour", weights.gain) / math.sqrt(query.mass),
@@ -110,7 +121,8 @@ class QueryMatcher:
             value_weights=_floats([link.term.weight for link in query.links]),
             plain=_plain(query.links, best),
             covers=_covers(query, words, values),
-            defined=_defined(query.terms, words),
+            defined=self._defined(query, tables),
+            beyond=_beyond(query),
             joins=self._searcher.joined(tables),
             dense=_signal(candidates, "dense", weights.dense / DEFAULT.dense),
             value_signal=_signal(candidates, "value", 1.0),
@@ -119,15 +131,15 @@ class QueryMatcher:
 
     def _match(
         self, terms: Sequence[QueryTerm], tables: Sequence[TableId]
-    ) -> tuple[Float32s, Float32s]:
-        """How well each word matches each table, and the share of each one's best column."""
+    ) -> tuple[Float32s, Float32s, Float32s]:
+        """How well each word matches each table, and how much of its name and best column."""
         meanings: dict[str, list[tuple[int, float]]] = {}
         for row, term in enumerate(terms):
             for word, share in term.expansions:
                 meanings.setdefault(word, []).append((row, share))
         shares = {word: max(share for _, share in rows) for word, rows in meanings.items()}
         match = np.zeros((len(terms), len(tables)), dtype=np.float32)
-        columns = np.zeros(len(tables), dtype=np.float32)
+        names, columns = np.zeros((2, len(tables)), dtype=np.float32)
         numbers = self._numbers(tables)
         for row, term in enumerate(terms):
             if term.defined:
@@ -137,8 +149,14 @@ class QueryMatcher:
             for word in vocabulary.level.keys() & meanings.keys():
                 for row, share in meanings[word]:
                     match[row, at] = max(match[row, at], share * vocabulary.level[word])
+            names[at] = max(_named_shares([vocabulary.name], shares), default=0.0)
             columns[at] = max(_named_shares(vocabulary.columns, shares), default=0.0)
-        return match, columns
+        return match, names, columns
+
+    def _defined(self, query: Query, tables: Sequence[TableId]) -> Float32s:
+        """Which candidates notes or a lesson say the question needs."""
+        noted = {self._searcher.representative(table) for table in query.noted}
+        return _floats([table in noted for table in tables])
 
     def _values(self, links: Sequence[ValueLink], tables: Sequence[TableId]) -> Float32s:
         """Which tables hold each linked value."""
@@ -157,7 +175,7 @@ class QueryMatcher:
         level: dict[str, float] = {}
         plain = []
         for column in profile.columns:
-            words = stems(column.name)
+            words = stems(column.name, lexical.parts)
             key = identifies(column.name) or _EVENT.search(column.name) is not None
             for word in words:
                 level[word] = max(level.get(word, 0.0), _IN_KEY if key else _IN_COLUMN)
@@ -166,12 +184,17 @@ class QueryMatcher:
             if comment := list(query_words(column.comment)):
                 plain.append(tuple((word, lexical.idf(word)) for word in comment))
         own = unqualified(profile.name)
-        level = dict.fromkeys(stems(profile.name.removesuffix(own)), _IN_QUALIFIER) | level
-        level |= dict.fromkeys(stems(own), _IN_NAME)
+        level = (
+            dict.fromkeys(stems(profile.name.removesuffix(own), lexical.parts), _IN_QUALIFIER)
+            | level
+        )
+        level |= dict.fromkeys(stems(own, lexical.parts), _IN_NAME)
+        name = [word for word in spelled(own, lexical.parts).split() if not is_stop_word(word)]
+        bare = [stem(word) for word in name if not word.isdigit()]
         remarks = [remark.text for remark in self._searcher.notes.remarks_on(table)]
         noted = [word for text in remarks for word in query_words(text)]
         level = dict.fromkeys([*comment_words(profile), *noted], IN_COMMENT) | level
-        return _Vocabulary(level, tuple(plain))
+        return _Vocabulary(level, tuple((word, lexical.idf(word)) for word in bare), tuple(plain))
 
 
 def _covers(query: Query, words: Float32s, values: Float32s) -> Float32s:
@@ -180,19 +203,28 @@ def _covers(query: Query, words: Float32s, values: Float32s) -> Float32s:
     rows = {term.text: row for row, term in enumerate(query.terms)}
     for link, holders in zip(query.links, values, strict=True):
         for word in stems(link.span.text):
-            if word in rows:
-                covers[rows[word]] = np.maximum(covers[rows[word]], holders)
+            if word in rows and link.term.weight:
+                covers[rows[word]] = np.maximum(covers[rows[word]], link.share * holders)
     for word, row in rows.items():
         if word.isdigit():
             covers[row] = 0
     return covers
 
 
-def _defined(terms: Sequence[QueryTerm], words: Float32s) -> Float32s:
-    """Which candidates a defined term means."""
-    rows = [row for row, term in enumerate(terms) if term.defined]
-    defined: Float32s = (words[rows].max(axis=0, initial=0) > 0).astype(np.float32)
-    return defined
+def _beyond(query: Query) -> Float32s | None:
+    """Which words go beyond what notes say of a question.
+
+    Those are words that are no defined terms; near to a lesson, things that it does not speak of,
+    and parts of values.
+    """
+    if not query.noted:
+        return None
+    if query.lesson is None:
+        return _floats([not term.defined for term in query.terms])
+    values = {
+        word for link in query.links if not link.span.number for word in stems(link.span.text)
+    }
+    return _floats([term.text in query.lesson.more | values for term in query.terms])
 
 
 def _inside_names(links: Sequence[ValueLink]) -> set[str]:
@@ -254,7 +286,7 @@ def by_relevance(searcher: Searcher, query: Query, table: Table) -> list[int]:
         cosines = (searcher.column_vectors(table.id) @ query.vector).tolist()
     scores = []
     for at, column in enumerate(table.columns):
-        name = stems(column.name)
+        name = stems(column.name, searcher.lexical.parts)
         shared = sum(stem in query.words for stem in name) / max(len(name), 1)
         quoted = any(_is_quoted(cell, query) for cell in _cells(table, at))
         scores.append(_WORDS * shared + _QUOTED * quoted + cosines[at])
@@ -271,8 +303,11 @@ def deciding_columns(searcher: Searcher, query: Query, table: Table) -> frozense
     shares = {word: share for term in query.terms for word, share in term.expansions}
     deciding = set(searcher.linked_columns(query, table.id, most=_FEW_COLUMNS))
     deciding |= explained_columns(searcher, query, table)
+    defined = searcher.defined_columns(query, table.id)
+    deciding |= {at for at, column in enumerate(table.columns) if column.name in defined}
+    lexical = searcher.lexical
     for at, column in enumerate(table.columns):
-        weights = {stem: searcher.lexical.idf(stem) for stem in stems(column.name)}
+        weights = {stem: lexical.idf(stem) for stem in stems(column.name, lexical.parts)}
         named = sum(weight * shares.get(stem, 0.0) for stem, weight in weights.items())
         if named and named >= _HALF * sum(weights.values()):
             deciding.add(at)
@@ -281,11 +316,13 @@ def deciding_columns(searcher: Searcher, query: Query, table: Table) -> frozense
 
 def explained_columns(searcher: Searcher, query: Query, table: Table) -> set[int]:
     """The indices of the columns whose comments say a word of the question that is rare."""
-    rare = {word for word in query.words if searcher.lexical.idf(word) >= _RARE}
+    lexical = searcher.lexical
+    rare = {word for word in query.words if lexical.idf(word) >= _RARE}
     return {
         at
         for at, column in enumerate(table.columns)
-        if column.comment and rare & (set(stems(column.comment)) - set(stems(column.name)))
+        if column.comment
+        and rare & (set(stems(column.comment)) - set(stems(column.name, lexical.parts)))
     }
 
 

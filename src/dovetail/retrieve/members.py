@@ -2,7 +2,8 @@
 
 Search and selection work with one member of each family. Afterwards the slices that the question
 names take its place ("in 2022", "2019 to 2024", a table by name); where it names none, that member
-represents all, and the reason says so. Copies and other members are listed with it, as `also`.
+represents all, and the reason says so. Copies and other members are listed with it, as `also`. A
+member that a person's notes name takes the place of all others, a slice where no time is named.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from dovetail.domain import Chosen, TableId, TableSet
+from dovetail.domain import Chosen, JoinEdge, TableId, TableSet
+from dovetail.domain.tables import TIMES
 from dovetail.families.family import Family, FamilyMember, Role
 from dovetail.families.periods import Period, named_by_time, periods
+from dovetail.joins.graph import JOINABLE, JoinGraph
 from dovetail.names.table_name import MARKERS, Marker
 from dovetail.retrieve.doubt import GENERIC
 from dovetail.retrieve.trace import joins_among
@@ -22,7 +25,6 @@ from dovetail.search.searcher import Searcher
 
 # More slices than this are not listed one by one: one represents them, and the reason says which.
 _MOST_SLICES = 31
-_TIMES = ("date", "timestamp")
 _WORD = re.compile(r"\w+")
 
 
@@ -38,9 +40,22 @@ def with_members(chosen: TableSet, searcher: Searcher) -> TableSet:
         for member in members:
             tables.setdefault(member.id, member)
     if tables.keys() == set(chosen.ids):
-        return replace(chosen, tables=tuple(tables.values()))
-    joins = joins_among(searcher.member_joins, tables)
+        joins = [_own(edge, searcher.member_joins) for edge in chosen.joins]
+    else:
+        joins = list(joins_among(searcher.member_joins, tables))
     return replace(chosen, tables=tuple(tables.values()), joins=tuple(joins))
+
+
+def _own(edge: JoinEdge, joins: JoinGraph) -> JoinEdge:
+    """The join of the very tables that are named, where another member's was chosen by.
+
+    What is shown of a join is then the same wherever it is shown. Where these tables join surely by
+    other columns, that is the join; where nothing is known of them, it stays the member's.
+    """
+    known = joins.between(edge.left, edge.right)
+    alike = [one for one in known if (one.left, one.columns) == (edge.left, edge.columns)]
+    sure = [one for one in (*alike, *known) if one.score > JOINABLE]
+    return (sure or alike or [edge])[0]
 
 
 def _members(chosen: Chosen, family: Family, question: str, searcher: Searcher) -> Iterator[Chosen]:
@@ -50,10 +65,13 @@ def _members(chosen: Chosen, family: Family, question: str, searcher: Searcher) 
         for member in family.members
         if member.role is not Role.TWIN and searcher.covers(member.id)
     ]
+    noted = [one for one in allowed if one.id in searcher.analyse(question).noted]
     named = (
         _by_name(allowed, question)
+        or [one for one in noted if one.role is not Role.PARTITION]
         or _by_history(chosen.id, allowed, question, searcher)
         or _by_time(chosen.id, allowed, question, searcher)
+        or noted
     )
     if not named or len(named) > _MOST_SLICES:
         representative = named[-1].id if named else chosen.id
@@ -68,7 +86,7 @@ def _members(chosen: Chosen, family: Family, question: str, searcher: Searcher) 
     part_of = family.name if len(named) > 1 else ""
     for member in named:
         reason = chosen.reason
-        if member.id != chosen.id or part_of:
+        if member not in noted and (member.id != chosen.id or part_of):
             reason += f"; the question names {member.label or member.name}"
         yield replace(chosen, id=member.id, reason=reason, also=also, part_of=part_of)
         also = ()
@@ -108,7 +126,7 @@ def _column_words(table: TableId, searcher: Searcher) -> set[str]:
     """The stems of a table's name and of its columns."""
     profile = searcher.catalog[table]
     names = (profile.name, *(column.name for column in profile.columns))
-    return {word for name in names for word in stems(name)}
+    return {word for name in names for word in stems(name, searcher.lexical.parts)}
 
 
 def _by_time(
@@ -120,7 +138,7 @@ def _by_time(
     own = next((member for member in members if member.id == table), None)
     if own is None or own.role is Role.PARTITION or not named:
         return named
-    dates = _dates(table, searcher)
+    dates = dates_of(table, searcher)
     if dates is None:
         return []
     meets = [dates.meets(period) for period in periods(question)]
@@ -129,13 +147,13 @@ def _by_time(
     return [own, *named] if any(meets) else named
 
 
-def _dates(table: TableId, searcher: Searcher) -> Period | None:
+def dates_of(table: TableId, searcher: Searcher) -> Period | None:
     """The time from the first to the last date in a table; None where it has no dates."""
     profiles = [column.profile for column in searcher.catalog[table].columns]
     ranges = [
         (profile.minimum, profile.maximum)
         for profile in profiles
-        if profile.kind.value in _TIMES and profile.minimum and profile.maximum
+        if profile.kind in TIMES and profile.minimum and profile.maximum
     ]
     if not ranges:
         return None

@@ -18,9 +18,10 @@ from functools import cached_property
 from itertools import combinations
 
 from dovetail.domain import Candidate, JoinEdge, Table
+from dovetail.domain.tables import TIMES
 from dovetail.joins.graph import JoinGraph
 from dovetail.models.chat import estimate_tokens
-from dovetail.names.links import name_join
+from dovetail.names.links import NameJoin, name_join
 from dovetail.names.table_name import qualifier
 from dovetail.ports import Json, Message
 from dovetail.prompts import read_prompt
@@ -33,7 +34,7 @@ from dovetail.text import cut, escape, fenced
 
 # What a prompt may take without the question: so much for each table of the catalog, the least and
 # the most. The more tables there are, the more are alike.
-_A_TABLE, _LEAST_TOKENS, _MOST_TOKENS = 3, 850, 1_600
+_A_TABLE, _LEAST_TOKENS, _MOST_TOKENS = 3, 800, 1_600
 # How many candidates there are by default: a tenth of the tables, between these.
 _LEAST_SHOWN, MOST = 20, 24
 # The fewest candidates that are shown without a look, and the share of all relevance that those
@@ -50,7 +51,6 @@ _LEVELS_OTHERS = ((4, 1, 60), (3, 0, 60), (2, 0, 40), (1, 0, 40))
 # Joins may take this share of the room.
 _JOINS_SHARE = 0.2
 _HEADER = 6
-_TIMES = ("date", "timestamp")
 # Characters of a name, and of a cell.
 _NAME, _CELL = 60, 20
 
@@ -71,7 +71,7 @@ def usual_tokens(tables: int) -> int:
     """How many tokens a prompt takes by default over a catalog of so many tables.
 
     >>> usual_tokens(70), usual_tokens(400), usual_tokens(5_000)
-    (850, 1200, 1600)
+    (800, 1200, 1600)
     """
     return min(max(_A_TABLE * tables, _LEAST_TOKENS), _MOST_TOKENS)
 
@@ -185,7 +185,7 @@ def render(given: PromptInput, room: int, limit: int | None = None) -> Rendered:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A join of two candidates as the prompt has it; `note` says how certain it is."""
+    """A join of two candidates as the prompt has it; `note` says where it holds, and how surely."""
 
     left: int
     right: int
@@ -225,7 +225,7 @@ class _Grouping:
     def rendered(self, room: int, limit: int) -> Rendered:
         lines = self._affordable(int(room * _JOINS_SHARE))
         spent = sum(estimate_tokens(text) + 1 for text in _texts(lines))
-        spent += _HEADER * (len(self._groups) + 1)
+        spent += _HEADER * (len(self._blocks) + 1)
         texts = [self._levels(at, lines) for at in range(len(self._tables))]
         costs = [[estimate_tokens(text) + 1 for text in row] for row in texts]
         levels = fit(costs, room - spent, limit - spent)
@@ -254,13 +254,26 @@ class _Grouping:
         return [sorted(group) for group in split(range(len(ids)), belonging.pairs(ids).together)]
 
     @cached_property
-    def _schemas(self) -> dict[int, str]:
-        """The schema or folder of candidates whose group is of one: its heading says it for all."""
-        schemas: dict[int, str] = {}
+    def _blocks(self) -> list[list[int]]:
+        """The groups as they are listed: where sources may be told, those of each one together."""
+        if not self.given.use_sources:
+            return self._groups
+        blocks: list[list[int]] = []
         for group in self._groups:
-            shared = {qualifier(self._tables[at].name) for at in group}
-            if len(group) > 1 and len(shared) == 1:
-                schemas |= dict.fromkeys(group, shared.pop())
+            by_source: dict[str, list[int]] = {}
+            for at in group:
+                by_source.setdefault(self._tables[at].id.source, []).append(at)
+            blocks += by_source.values()
+        return blocks
+
+    @cached_property
+    def _schemas(self) -> dict[int, str]:
+        """The schema or folder of candidates whose block is of one: its heading says it for all."""
+        schemas: dict[int, str] = {}
+        for block in self._blocks:
+            shared = {qualifier(self._tables[at].name) for at in block}
+            if len(block) > 1 and len(shared) == 1:
+                schemas |= dict.fromkeys(block, shared.pop())
         return schemas
 
     @cached_property
@@ -276,7 +289,8 @@ class _Grouping:
             if self._on_dates(pair):  # by way of a calendar, anything joins anything
                 continue
             if score > (0 if first else _LEAST_SCORE):
-                note = f" {score:.1f}" if score < _SURE else ""
+                note = f" where {pair.edge.where}" if pair.edge.when else ""
+                note += f" {score:.1f}" if score < _SURE else ""
                 line = _Line(pair.left, pair.right, pair.edge.columns, score, note)
                 lines[line.ends] = line
         for line in self._name_links():
@@ -286,10 +300,8 @@ class _Grouping:
 
     def _on_dates(self, pair: JoinedPair) -> bool:
         """Whether a join goes by dates alone."""
-        kinds = {
-            column.name: column.profile.kind.value for column in self._tables[pair.left].columns
-        }
-        return all(kinds[name] in _TIMES for name, _ in pair.edge.columns)
+        kinds = {one.name: one.profile.kind for one in self._tables[pair.left].columns}
+        return all(kinds[name] in TIMES for name, _ in pair.edge.columns)
 
     def _name_links(self) -> Iterator[_Line]:
         """The joins that names alone suggest between candidates of one group."""
@@ -299,8 +311,14 @@ class _Grouping:
                 if linked[left, right] <= 0:
                     continue
                 join = name_join(self._tables[left], self._tables[right])
-                if join is not None:
+                if join is not None and not self._is_banned(left, right, join):
                     yield _Line(left, right, ((join.left, join.right),), 0.0, " ?")
+
+    def _is_banned(self, left: int, right: int, join: NameJoin) -> bool:
+        """Whether the notes say that a join by these names is none."""
+        ends = self._tables[left].id, self._tables[right].id
+        edge = JoinEdge(*ends, ((join.left, join.right),), 0.0, "", 0.0, {})
+        return self.given.searcher.notes.forbids(edge)
 
     def _priority(self, line: _Line) -> tuple[bool, bool, float, int, int]:
         """Joins of the first candidates come first, then those inside a group, then by score."""
@@ -335,8 +353,8 @@ class _Grouping:
             shown = [*first, *rest[: max(0, more - len(first))]]
             parts = list(shown_columns(table, shown, query, examples, explained))
             named_here = {table.columns[column].name for column in shown} | in_joins
-            hidden = sum(column.name not in named_here for column in table.columns)
-            parts += [f"+{hidden}"] if hidden else []
+            hidden = any(column.name not in named_here for column in table.columns)
+            parts[-1:] = [f"{part}…" for part in parts[-1:]] if hidden else parts[-1:]
             own = named(table.name.removeprefix(self._schemas.get(at, "")).lstrip("./"))
             line = f"{at + 1} {own}({', '.join(parts)}){self._parts(table)}"
             texts.append(line + self._described(table, longest))
@@ -361,34 +379,28 @@ class _Grouping:
         return f": {escape(cut(text, longest))}"
 
     def _body(self, texts: Sequence[str], lines: Sequence[_Line]) -> Iterator[str]:
-        """Each group with its joins; then tables that belong to no other, and joins across."""
+        """Each block with its joins; then tables that belong to no other, and joins across."""
         left = list(lines)
-        single: list[int] = []
-        number = 0
-        for group in self._groups:
-            shown = [at for at in group if at < len(texts)]
-            if not shown or (len(shown) == 1 and not self._schemas.get(shown[0])):
-                single += shown
-                continue
-            number += 1
-            yield f"Group {number}{self._source(shown)}"
-            yield from (texts[at] for at in shown)
-            inside = [line for line in left if line.ends <= set(shown)]
-            yield from _texts(inside)
-            left = [line for line in left if line not in inside]
-        if single:
-            if number:
-                yield "Others"
-            yield from (texts[at] for at in sorted(single))
+        shown = [[at for at in block if at < len(texts)] for block in self._blocks]
+        for block in shown:
+            if len(block) > 1:
+                yield f"# {self._where(block)}".rstrip()
+                yield from (texts[at] for at in block)
+                inside = [line for line in left if line.ends <= set(block)]
+                yield from _texts(inside)
+                left = [line for line in left if line not in inside]
+        single = sorted(block[0] for block in shown if len(block) == 1)
+        if single and len(single) < len(texts):
+            yield "# others"
+        for at in single:
+            yield texts[at].replace(" ", f" {self._where([at])} ".replace("  ", " "), 1)
         yield from _texts(left)
 
-    def _source(self, group: Sequence[int]) -> str:
-        """The source of a group, if that may be said, and its schema, as far as these are one."""
-        sources = {self._tables[at].id.source.rstrip("/").rpartition("/")[2] for at in group}
-        known = list(sources) if self.given.use_sources and len(sources) == 1 else []
-        names = [*known, self._schemas.get(group[0], "")]
-        shown = " ".join(named(name) for name in names if name)
-        return f" in {shown}" if shown else ""
+    def _where(self, block: Sequence[int]) -> str:
+        """The source of a block, if that may be said, and the schema that its tables share."""
+        source = self._tables[block[0]].id.source.rstrip("/").rpartition("/")[2]
+        names = [source if self.given.use_sources else "", self._schemas.get(block[0], "")]
+        return " ".join(named(name) for name in names if name)
 
 
 def _texts(lines: Sequence[_Line]) -> list[str]:

@@ -145,7 +145,10 @@ class ScoredCandidates:
 
     def by(self, scorer: SetScorer) -> ScoredCandidates:
         """The same candidates with the probabilities that a scorer gives them."""
-        probabilities = scorer.probabilities(self.given)
+        return self.with_probabilities(scorer.probabilities(self.given))
+
+    def with_probabilities(self, probabilities: Float32s) -> ScoredCandidates:
+        """The same candidates with other probabilities, and the groups that these make."""
         grouped = tuple(groups(probabilities, self.pairs, self.match))
         return replace(self, probabilities=probabilities, groups=grouped)
 

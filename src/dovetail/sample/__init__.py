@@ -1,4 +1,4 @@
-"""The bundled sample: a company's pile in seven sources, drawn from a seed.
+"""The bundled sample: a company's pile in seven sources, which `company.zip` holds as files.
 
 The content is ours and dedicated to the public domain (CC0): persons, firms and places are made up,
 and any likeness is chance. Keys are real in the data and declared nowhere.
@@ -24,6 +24,13 @@ Joins lead from one source to another: the warehouse's orders to schools, the sh
 items and its orders to shipments, shop_customers to accounts.
 """
 
-from dovetail.sample.company import write_company
+from importlib.resources import files
+from pathlib import Path
+from zipfile import ZipFile
 
-__all__ = ["write_company"]
+
+def write_company(into: Path) -> tuple[Path, ...]:
+    """Write the pile below `into` and return the sources (files and a folder) to index."""
+    with files(__name__).joinpath("company.zip").open("rb") as packed, ZipFile(packed) as pile:
+        pile.extractall(into)
+    return tuple(sorted(into.iterdir()))

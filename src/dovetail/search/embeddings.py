@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -21,10 +21,11 @@ from dovetail.domain import Table
 from dovetail.engines.passes import UNABLE, Workers
 from dovetail.errors import DovetailError
 from dovetail.models.vectors import VectorStore, digest
-from dovetail.names.words import spelled
+from dovetail.names.words import Parts, Words, spelled
 from dovetail.plugins import open_embedder
 from dovetail.ports import Embedder, Json, Tick
 from dovetail.search.dense import HeaderVectors
+from dovetail.search.translations import in_english
 from dovetail.text import cut
 
 FOLDER = "vectors"
@@ -38,24 +39,35 @@ EmbedProgress = Callable[[int, int], None]
 Item = TypeVar("Item", bound=Hashable)
 
 
-def table_text(table: Table) -> str:
+def table_text(
+    table: Table, parts: Parts | None = None, meanings: Mapping[str, Words] | None = None
+) -> str:
     """The schema line: a table's name and its columns in order, then its comment or description.
 
     The embedded model reads this better than sampled rows (docs/lab/search.md has the figures).
     """
-    columns = ", ".join(spelled(column.name) for column in table.columns)
-    line = f"{spelled(table.name)}: {columns}"
-    return "\n".join(filter(None, (line, cut(table.comment, _COMMENT))))
+    columns = ", ".join(spelled(column.name, parts) for column in table.columns)
+    line, about = f"{spelled(table.name, parts)}: {columns}", cut(table.comment, _COMMENT)
+    english = in_english(f"{line} {about}", meanings) if meanings else ""
+    return "\n".join(filter(None, (line, about, english)))
 
 
-def header_text(table: str, column: str, comment: str = "") -> str:
+def header_text(
+    table: str,
+    column: str,
+    comment: str = "",
+    parts: Parts | None = None,
+    meanings: Mapping[str, Words] | None = None,
+) -> str:
     """The header of a column: the name of its table and its own as separate words, and its comment.
 
     >>> header_text("customers", "kz_ls", "delivery block")
     'customers kz ls: delivery block'
     """
-    header = f"{spelled(table)} {spelled(column)}"
-    return f"{header}: {cut(comment, _COMMENT)}" if comment else header
+    header = f"{spelled(table, parts)} {spelled(column, parts)}"
+    text = f"{header}: {cut(comment, _COMMENT)}" if comment else header
+    english = in_english(text, meanings) if meanings else ""
+    return f"{text} ({english})" if english else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +79,27 @@ class Embeddings:
 
 
 def embed_catalog(
-    catalog: CatalogReader, embedder: Embedder | None, on_progress: EmbedProgress | None = None
+    catalog: CatalogReader,
+    embedder: Embedder | None,
+    on_progress: EmbedProgress | None = None,
+    *,
+    parts: Parts | None = None,
+    meanings: Mapping[str, Words] | None = None,
 ) -> Embeddings | None:
     """Embed what was never embedded before, and return all embeddings; None without an embedder.
 
     A table is embedded by its name, its columns and its comment, a column by its header. Tables
-    that differ by digits in their names share a text. Vectors of texts that are no longer in force
-    are removed. `on_progress` counts the texts that were never embedded before.
+    that differ by digits in their names share a text; words that names run together stand there as
+    their `parts`, words of other languages with their English `meanings`. Vectors of texts that are
+    no longer in force are removed. `on_progress` counts the texts that were never embedded before.
     """
     if embedder is None:
         return None
     tables = catalog.records.named_tables()
     representatives = [tables[row] for row in like_tables(tables)]
-    lines, line_of = _distinct(map(table_text, representatives))
+    lines, line_of = _distinct(table_text(table, parts, meanings) for table in representatives)
     headers, header_of = _distinct(
-        header_text(like.name, column.name, column.comment)
+        header_text(like.name, column.name, column.comment, parts, meanings)
         for table, like in zip(tables, representatives, strict=True)
         for column in table.columns
     )

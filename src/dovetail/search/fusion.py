@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ import numpy.typing as npt
 from dovetail.arrays import Flags, Float32s, Ints, Vectors
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
+from dovetail.domain import Candidate
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.query import QueryTerm
 
@@ -232,3 +234,25 @@ def use_prior(catalog: CatalogReader) -> npt.NDArray[np.float32] | None:
             prior[number] += _DEPRECATED * about.deprecated
         prior[number] += _QUERIED * catalog.usage.share(table)
     return prior
+
+
+def in_turn(rankings: Sequence[Sequence[Candidate]]) -> list[Candidate]:
+    """The candidates of rankings in turn, each once, with the highest relevance that it has.
+
+    Where a question needs several tables, each ranking is for another of them. Turns keep the best
+    of each near the top; sums of scores put tables first that are a little of everything.
+
+    >>> from dovetail.domain import TableId
+    >>> one, two, three = (Candidate(TableId("s", name), 0.5, {}) for name in "abc")
+    >>> [candidate.name for candidate in in_turn([[one, two], [three, one]])]
+    ['a', 'c', 'b']
+    """
+    best: dict[object, Candidate] = {}
+    for turn in zip_longest(*rankings):
+        for candidate in turn:
+            if candidate is None:
+                continue
+            first = best.setdefault(candidate.id, candidate)
+            if first.relevance < candidate.relevance:
+                best[candidate.id] = replace(first, relevance=candidate.relevance)
+    return list(best.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
@@ -18,12 +18,15 @@ from dovetail.catalog.generation import SEARCH
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.errors import ModelError
+from dovetail.names.words import Parts, Words
 from dovetail.plugins import open_embedder
 from dovetail.ports import Embedder, Json
+from dovetail.search import translations
 from dovetail.search.dense import Dense, HeaderVectors
 from dovetail.search.fusion import Weights, use_prior, weights_for
 from dovetail.search.lexical import Lexical
 from dovetail.search.neighbours import Neighbours
+from dovetail.search.run_together import has_package
 from dovetail.search.values import ValueIndex
 from dovetail.search.word_forms import QuestionWords
 from dovetail.settings import Settings
@@ -35,7 +38,7 @@ NO_EMBEDDER = "this needs an embedder; index with one (the setting embedder)"
 # Questions whose vectors are kept: an evaluation asks the same ones of every retriever.
 _VECTORS_KEPT = 4096
 # Raised whenever the same catalog would give another index.
-_VERSION = 13
+_VERSION = 19
 # The file that says which embedder made the vectors.
 _MODEL = "model.json"
 
@@ -144,7 +147,9 @@ def refuse_other_models(catalog: CatalogReader, embedder: Embedder | None) -> No
 
 def index_key(embedder: Embedder | None) -> str:
     """A digest of how an index is made, and by which embedder."""
-    return hashlib.sha256(f"{_VERSION} {model_of(embedder)}".encode()).hexdigest()[:12]
+    return hashlib.sha256(
+        f"{_VERSION} {model_of(embedder)} {has_package()} {translations.has_package()}".encode()
+    ).hexdigest()[:12]
 
 
 def model_of(embedder: Embedder | None) -> Json:
@@ -165,17 +170,25 @@ def make_index(
     embedder: Embedder | None,
     edges: Sequence[JoinEdge],
     embeddings: Embeddings | None,
+    parts: Parts,
     folder: Path,
+    *,
+    meanings: Mapping[str, Words] | None = None,
 ) -> None:
-    """Make the index of a catalog from its tables, its joins and its embeddings, in a folder."""
+    """Make the index of a catalog from its tables, its joins and its embeddings, in a folder.
+
+    `parts` are those of words that names run together, `meanings` what words mean in English.
+    """
     # Only who makes an index needs what works joins out: to load it takes longer than to search.
     from dovetail.names.links import name_links
     from dovetail.search.learned_words import learned_words
 
     tables = catalog.records.named_tables()
-    places = {table: place for place, table in enumerate(catalog.ids)}
-    lexical = learned_words(Lexical.build(tables), tables, edges)
-    joined = Neighbours.build(places, edges, name_links(tables))
+    numbers = {table: number for number, table in enumerate(catalog.ids)}
+    lexical = learned_words(Lexical.build(tables, parts), tables, edges).with_meanings(
+        meanings or {}
+    )
+    joined = Neighbours.build(numbers, edges, name_links(tables))
     save_index(folder, lexical, joined, embeddings, embedder)
 
 

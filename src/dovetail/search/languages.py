@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 
 from dovetail.names.words import spelled
-from dovetail.search.query import is_stop_word, stem
+from dovetail.search.query import is_stop_word, shapes_speech, stem
 
 # Stop words that tell a language where nothing else does.
 _ENOUGH = 2
@@ -82,7 +82,7 @@ def language_of(question: str, usual: Language | None = None) -> Language | None
     ('german', None)
     """
     words = {word for word in spelled(question).split() if len(word) > 1}
-    english = sum(map(is_stop_word, words))
+    english = sum(map(shapes_speech, words))
     counts = {name: sum(word in one.stop for word in words) for name, one in languages().items()}
     best = max(counts, key=lambda name: counts[name])
     if usual is not None and counts[usual.name] >= max(counts[best], english):

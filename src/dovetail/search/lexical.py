@@ -14,7 +14,7 @@ from array import array
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,10 @@ import numpy.typing as npt
 
 from dovetail.arrays import Float32s, Ints
 from dovetail.catalog.generation import Part
-from dovetail.domain import Table
-from dovetail.search.query import QueryTerm, query_words, stems
+from dovetail.domain import Table, warns_off
+from dovetail.names.words import Parts, Words
+from dovetail.ports import Json
+from dovetail.search.query import QueryTerm, is_unspaced, query_words, stem, stems
 
 _IN_COLUMN, IN_COMMENT = 2 / 3, 1 / 2
 # Words of a table's comments that are searched, the first ones.
@@ -34,12 +36,17 @@ _MOST_TOLD = 400
 _PREFIX = 0.6
 # A word that the catalog uses for another, somewhere: perhaps not everywhere.
 _TAUGHT = 0.45
-_LEAST_PREFIX, _LEAST_WHOLE = 3, 4
+# A word that means the same in another language.
+_TRANSLATED = 1.0
+_LEAST_PREFIX, _LEAST_WHOLE, _LEAST_UNSPACED = 3, 4, 2
+# A word that is another but for a slip: two letters changed round or one doubled or not, in a word
+# of so many letters; any one letter in a longer word, where few others are as near by chance.
+_SLIP, _LEAST_SLIP, _LEAST_ANY_SLIP = 0.8, 5, 7
 # How much the number of a table's words tells against each of them: BM25's b, softened by a root.
 _LENGTH = 0.4
 _WORDS, _STARTS, _TABLE, _NAMED, _LENGTHS = "words", "starts", "table", "named", "lengths"
-_TOLD, _MATCH, _SHARE = "told", "match", "name_share"
-_LEARNED = "learned.json"
+_TOLD = "told"
+_LEARNED, _PARTS, _MEANT = "learned.json", "parts.json", "translated.json"
 # Names whose stems are kept while an index is made: most columns are named like others.
 _NAMES_KEPT = 1 << 16
 _ARRAYS = (_STARTS, _TABLE, _NAMED, _TOLD, _LENGTHS)
@@ -53,9 +60,10 @@ class Lexical:
 
     `named` says whether the word is in the table's name, `told` whether it is in comments alone;
     `lengths` counts the words of each table. `documents` is the number of tables that words are
-    counted in; all of them, unless given. `stored` are the match and the share of the name of every
-    posting as they were saved; else they are worked out. `learned` are words that the catalog
-    itself teaches to mean others: short ones and the long ones that they stand for.
+    counted in; all of them, unless given. `learned` are words that the catalog itself teaches to
+    mean others: short ones and the long ones that they stand for. `translated` are English words
+    with those that mean the same in other languages. `parts` are those of words that names run
+    together, which are indexed as their parts.
     """
 
     words: Mapping[str, int]
@@ -65,15 +73,16 @@ class Lexical:
     told: npt.NDArray[np.bool_]
     lengths: npt.NDArray[np.int32]
     documents: int | None = None
-    stored: tuple[Float32s, Float32s] | None = None
-    learned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    learned: Mapping[str, Words] = field(default_factory=dict)
+    parts: Parts = field(default_factory=dict)
+    translated: Mapping[str, Words] = field(default_factory=dict)
 
     @classmethod
-    def build(cls, tables: Iterable[Table]) -> Lexical:
+    def build(cls, tables: Iterable[Table], parts: Parts | None = None) -> Lexical:
         """The postings of tables, numbered in their order."""
         postings: dict[str, array[int]] = defaultdict(partial(array, "q"))
         lengths: list[int] = []
-        stems_of = lru_cache(maxsize=_NAMES_KEPT)(stems)
+        stems_of = lru_cache(maxsize=_NAMES_KEPT)(partial(stems, parts=parts))
         for number, table in enumerate(tables):
             name = stems_of(table.name)
             rest = [stem for column in table.columns for stem in stems_of(column.name)]
@@ -92,6 +101,7 @@ class Lexical:
             named=marked % _MARKS == _AT_NAME,
             told=marked % _MARKS == _AT_COMMENT,
             lengths=np.array(lengths, dtype=np.int32),
+            parts=parts or {},
         )
 
     @classmethod
@@ -99,11 +109,11 @@ class Lexical:
         """The postings in a part."""
         arrays: dict[str, Any] = {name: part.array(f"{name}.npy") for name in _ARRAYS}
         listed = part.text(f"{_WORDS}.txt").split("\n")[:-1]
-        taught = part.json(_LEARNED)
         return cls(
             words={word: number for number, word in enumerate(listed)},
-            learned={str(word): tuple(map(str, others)) for word, others in taught.items()},
-            stored=(part.array(f"{_MATCH}.npy"), part.array(f"{_SHARE}.npy")),
+            learned=_worded(part.json(_LEARNED)),
+            parts=_worded(part.json(_PARTS)),
+            translated=_worded(part.json(_MEANT)),
             **arrays,
         )
 
@@ -111,9 +121,9 @@ class Lexical:
         """Write the postings into a folder."""
         for name in _ARRAYS:
             np.save(folder / f"{name}.npy", getattr(self, name))
-        np.save(folder / f"{_MATCH}.npy", self._match)
-        np.save(folder / f"{_SHARE}.npy", self._name_share)
         (folder / _LEARNED).write_text(json.dumps(self.learned), "utf-8")
+        (folder / _PARTS).write_text(json.dumps(self.parts), "utf-8")
+        (folder / _MEANT).write_text(json.dumps(self.translated), "utf-8")
         (folder / f"{_WORDS}.txt").write_text("".join(f"{w}\n" for w in self.words), "utf-8")
 
     def term(self, word: str, also: Iterable[tuple[str, float]] = ()) -> QueryTerm:
@@ -148,6 +158,17 @@ class Lexical:
         )
         return QueryTerm(word, weight, tables[begins], match, name_share, expansions)
 
+    def with_meanings(self, meanings: Mapping[str, Words]) -> Lexical:
+        """The postings with what words of other languages mean in English."""
+        translated: dict[str, dict[str, None]] = defaultdict(dict)
+        for foreign, english in meanings.items():
+            if (own := stem(foreign)) in self.words:
+                for word in english:
+                    translated[stem(word)][own] = None
+        return replace(
+            self, translated={word: tuple(translated[word]) for word in sorted(translated)}
+        )
+
     def idf(self, word: str) -> float:
         """The inverse document frequency of a stem, between 0 and 1; 1 if no table has it."""
         number = self.words.get(word)
@@ -164,13 +185,23 @@ class Lexical:
     def _expand(self, word: str) -> list[tuple[str, float]]:
         """The catalog's words that a question's may mean, and how well each fits: itself first."""
         itself = [(word, 1.0)] if word in self.words else []
-        taught = [other for other in self.learned.get(word, ()) if other in self.words]
+        taught = [(other, _TAUGHT) for other in self.learned.get(word, ()) if other in self.words]
+        taught += [(other, _TRANSLATED) for other in self.translated.get(word, ())]
         begun = [(other, _PREFIX) for other in self._prefixes(word)]
-        return itself + begun + [(other, _TAUGHT) for other in taught]
+        known = itself or taught or any(len(other) > len(word) for other, _ in begun)
+        slips = [] if known else [(other, _SLIP) for other in self._slips(word)]
+        return itself + slips + begun + taught
+
+    def _slips(self, word: str) -> list[str]:
+        """The catalog's words that a word is but for a slip of the pen."""
+        if len(word) < _LEAST_SLIP or not word.isalpha():
+            return []
+        near = (word[0], len(word) - 1), (word[0], len(word)), (word[0], len(word) + 1)
+        return [one for key in near for one in self._by_length.get(key, ()) if is_slip(word, one)]
 
     def _prefixes(self, word: str) -> list[str]:
         """The catalog's words that begin a word, and those that it begins."""
-        if len(word) < _LEAST_WHOLE:
+        if len(word) < (_LEAST_UNSPACED if is_unspaced(word) else _LEAST_WHOLE):
             return []
         shorter = (word[:size] for size in range(_LEAST_PREFIX, min(len(word), self._longest + 1)))
         prefixes = [part for part in shorter if part in self.words]
@@ -179,6 +210,14 @@ class Lexical:
             prefixes.append(self._sorted[at])
             at += 1
         return prefixes
+
+    @cached_property
+    def _by_length(self) -> Mapping[tuple[str, int], list[str]]:
+        """The words by their first letter and their length."""
+        words: dict[tuple[str, int], list[str]] = defaultdict(list)
+        for word in self.words:
+            words[word[0], len(word)].append(word)
+        return words
 
     @cached_property
     def _sorted(self) -> list[str]:
@@ -198,8 +237,6 @@ class Lexical:
     @cached_property
     def _match(self) -> Float32s:
         """How well each table matches each of its words, by where the word stands."""
-        if self.stored is not None:
-            return self.stored[0]
         mean = float(self.lengths.mean()) if len(self.lengths) else 1.0
         softened = np.sqrt(1 - _LENGTH + _LENGTH * self.lengths / max(mean, 1e-9))
         weight = np.where(self.named, 1.0, np.where(self.told, IN_COMMENT, _IN_COLUMN))
@@ -209,8 +246,6 @@ class Lexical:
     @cached_property
     def _name_share(self) -> Float32s:
         """Which part of its table's name a word is, by weight."""
-        if self.stored is not None:
-            return self.stored[1]
         idf = np.repeat(self._idf, np.diff(self.starts)) * self.named
         whole = np.bincount(self.table, idf, minlength=len(self.lengths))
         share: Float32s = (idf / np.maximum(whole[self.table], 1e-9)).astype(np.float32)
@@ -225,8 +260,40 @@ def _best(expansions: Iterable[tuple[str, float]]) -> Iterable[tuple[str, float]
     return best.items()
 
 
+def is_slip(word: str, meant: str) -> bool:
+    """Whether a word is another one with two letters changed round or one letter wrong.
+
+    >>> is_slip("reciev", "receiv"), is_slip("adress", "address"), is_slip("patent", "patient")
+    (True, True, False)
+    """
+    start = next(
+        (at for at, pair in enumerate(zip(word, meant, strict=False)) if pair[0] != pair[1]), None
+    )
+    if start is None:
+        start = min(len(word), len(meant))
+    mine, other = word[start:], meant[start:]
+    if mine[:2] == other[1::-1] and mine[2:] == other[2:]:
+        return True
+    one_more, one_less = mine[1:] == other, mine == other[1:]
+    doubled = (one_more and mine[:1] == word[start - 1]) or (
+        one_less and other[:1] == word[start - 1]
+    )
+    return doubled or (
+        len(word) >= _LEAST_ANY_SLIP and (one_more or one_less or mine[1:] == other[1:])
+    )
+
+
+def _worded(document: Json) -> dict[str, Words]:
+    """Words with those that stand for each, as they were written."""
+    return {str(word): tuple(map(str, others)) for word, others in document.items()}
+
+
 def comment_words(table: Table) -> list[str]:
-    """The stems of what the comments on a table and its columns say, stop words left out."""
-    texts = [table.comment, *(column.comment for column in table.columns)]
+    """The stems of what the comments on a table and its columns say, stop words left out.
+
+    A comment that says not to use the table speaks of what to use instead.
+    """
+    own = "" if warns_off(table.comment) else table.comment
+    texts = [own, *(column.comment for column in table.columns)]
     words = dict.fromkeys(word for text in texts if text for word in query_words(text))
     return list(words)[:_MOST_TOLD]

@@ -9,7 +9,7 @@ tables, so that a year of daily tables does not make its words common.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -89,7 +89,6 @@ class LogicalTables:
             named=named[first],
             told=told[first],
             documents=int(self.alone.sum()),
-            stored=None,
         )
 
     def neighbours(self, joined: Neighbours) -> Neighbours:
@@ -119,16 +118,21 @@ class LogicalJoinGraph(JoinGraph):
     """A join graph whose edges lead to the tables that stand for families.
 
     `stands` names the table that stands for each copy. An edge of a copy is told of that table if
-    it has the columns; the surest of several between the same columns counts. Edges are looked up
-    when they are asked for.
+    it has the columns and it is not forbidden there; the surest of several between the same columns
+    counts. Edges are looked up when they are asked for.
     """
 
     def __init__(
-        self, catalog: CatalogReader, graph: JoinGraph, stands: Mapping[TableId, TableId]
+        self,
+        catalog: CatalogReader,
+        graph: JoinGraph,
+        stands: Mapping[TableId, TableId],
+        forbids: Callable[[JoinEdge], bool],
     ) -> None:
         super().__init__(catalog.ids, ())
         self.edges = graph.edges
         self._catalog, self._graph, self._stands = catalog, graph, stands
+        self._forbids = forbids
         self._members: dict[TableId, list[TableId]] = {}
         for member, table in stands.items():
             self._members.setdefault(table, []).append(member)
@@ -171,7 +175,10 @@ class LogicalJoinGraph(JoinGraph):
         pairs = [(self._named(left, a), self._named(right, b)) for a, b in edge.columns]
         if not all(a and b for a, b in pairs):
             return None
-        return replace(edge, left=left, right=right, columns=tuple(pairs))
+        called = self._catalog.query_names
+        names = called[left], called[right]
+        moved = replace(edge, left=left, right=right, columns=tuple(pairs), names=names)
+        return None if self._forbids(moved) else moved
 
     def _named(self, table: TableId, column: str) -> str:
         """What a table calls a column of another member; nothing where it has none such."""

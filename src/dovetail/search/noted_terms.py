@@ -42,6 +42,16 @@ class NotedTerms:
         number = self._numbers[table]
         return number if self._representative is None else int(self._representative[number])
 
+    def tables(self, question: str) -> list[TableId]:
+        """The tables that the defined terms of a question mean."""
+        meant = (definition.tables for _, definition in self._meant(question))
+        return list(dict.fromkeys(table for tables in meant for table in tables))
+
+    def columns(self, question: str, table: TableId) -> set[str]:
+        """The columns of a table that the defined terms of a question mean."""
+        meant = (definition.columns_of(table) for _, definition in self._meant(question))
+        return {column for columns in meant for column in columns}
+
     def expanded(self, question: str) -> str:
         """The question with what its defined terms mean behind it, for a vector."""
         meant = [definition.text for _, definition in self._meant(question) if definition.text]
@@ -59,7 +69,12 @@ class NotedTerms:
         for key, definition in self._meant(question):
             if not definition.tables and len(key) == 1 and key[0] not in written:
                 continue  # a stop word, which only tables can give a meaning
-            terms = [term for term in terms if term.text not in key or len(term.tables)]
+            # What is defined by tables means these, whatever other tables say the same words.
+            terms = [
+                term
+                for term in terms
+                if term.text not in key or (len(term.tables) and not definition.tables)
+            ]
             terms += self._defined_terms(key, definition, look_up, written)
         return written, tuple(terms)
 
@@ -91,15 +106,17 @@ class NotedTerms:
         """A term for each table that a definition names; else one for each of its words."""
         if definition.tables:
             as_what = f" as {definition.text}" if definition.text else ""
-            note = f"your notes define {definition.term}{as_what}"
             text = " ".join(key)
             written.setdefault(text, definition.term)
             # All of them together are one thing that is said, and each is needed for it.
-            numbers = list(dict.fromkeys(map(self._number, definition.tables)))
+            numbers = {self._number(table): table for table in reversed(definition.tables)}
             weight = 1 / np.sqrt(len(numbers))
-            for number in numbers:
+            for number, table in reversed(numbers.items()):
                 one = np.ones(1, dtype=np.float32)
                 one_table = np.array([number], dtype=np.int32)
+                columns = ", ".join(definition.columns_of(table))
+                by_column = f", its column {columns}" if columns else ""
+                note = f"your notes define {definition.term}{as_what}{by_column}"
                 yield QueryTerm(text, float(weight), one_table, one, one, note=note, defined=True)
             return
         note = f"your notes take {definition.term} for {definition.text}"

@@ -14,21 +14,27 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from string import digits
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from dovetail.arrays import Float32s, Ints, Vectors
-from dovetail.names.words import singular, spelled
+from dovetail.names.words import Parts, singular, spelled
 from dovetail.phrases import MOST_WORDS
+
+if TYPE_CHECKING:
+    from dovetail.domain import TableId
+    from dovetail.search.lessons import Lesson
 
 # Words that shape a question and name nothing.
 _STOP_WORDS = frozenset(
-    """a an the of in on at to for from by with and or not is are was were be been being do does did
-    has have had having what which who whom whose when where why how many much each every all any
-    some that this these those there their them they it its as than then more most less least if
-    but so such only also can could would should will may i me my you your we our he she his her
-    him show list give find return tell please provide identify get display""".split()  # noqa: SIM905
+    """a an the of in on at to for from by with and or no not is are was were be been being do
+    does did has have had having what which who whom whose when where why how many much each
+    every all any some that this these those there their them they it its as than then more most
+    less least if but so such only also can could would should will may i me my you your we our
+    he she his her him show list give find return tell please provide identify get
+    display""".split()  # noqa: SIM905
 )
 # Words that relate others, and that search counts, since names have them too.
 _RELATIONS = frozenset(
@@ -51,7 +57,7 @@ _CALENDAR = frozenset(
     """january february march april may june july august september october november december
     monday tuesday wednesday thursday friday saturday sunday""".split()  # noqa: SIM905
 )
-# Scripts that write words without blanks between them: any part of a run may be a value.
+# Scripts that write words without blanks between them: any part of a run may be a word or a value.
 _UNSPACED = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0eff]{2,}")
 
 
@@ -84,13 +90,20 @@ def shapes_speech(word: str) -> bool:
     return word.lower() in _RELATIONS or is_stop_word(word.lower())
 
 
-def stems(name: str) -> list[str]:
-    """The stems of a name's words, in order."""
-    return [stem(word) for word in spelled(name).split()]
+def is_unspaced(word: str) -> bool:
+    """Whether a word is a run of a script that writes no blanks between words."""
+    return _UNSPACED.fullmatch(word) is not None
 
 
-def query_words(question: str) -> dict[str, str]:
+def stems(name: str, parts: Parts | None = None) -> list[str]:
+    """The stems of a name's words, in order; words run together as their parts."""
+    return [stem(word) for word in spelled(name, parts).split()]
+
+
+def query_words(question: str, parts: Parts | None = None) -> dict[str, str]:
     """The distinct stems of a question without stop words, in order, each as first written.
+
+    Words that names of the catalog run together are read as their `parts`, as names are.
 
     >>> query_words("Show the singers of each song, and what they are singing")
     {'sing': 'singers', 'song': 'song'}
@@ -99,7 +112,7 @@ def query_words(question: str) -> dict[str, str]:
     """
     written: dict[str, str] = {}
     meant: dict[str, None] = {}
-    for word in spelled(_NAMES_NOTHING.sub("", question)).split():
+    for word in spelled(_NAMES_NOTHING.sub("", question), parts).split():
         written.setdefault(stem(word), word)
         if word not in _STOP_WORDS:
             meant.setdefault(stem(word))
@@ -129,6 +142,11 @@ class Span:
     def calendar(self) -> bool:
         """Whether it is a month or a day of the week: a time, whatever cell has it too."""
         return self.text.lower() in _CALENDAR
+
+    @property
+    def time(self) -> bool:
+        """Whether it is a number or a time, which many columns hold by chance."""
+        return self.number or self.calendar
 
     @property
     def plain_word(self) -> bool:
@@ -220,11 +238,14 @@ class ValueLink:
     """A span of a question that is a cell of the catalog, and the columns that hold it.
 
     Columns are numbered through the tables in order; `term` is the value as a term of the query.
+    `share` says how far the cell is what the span says: 1 in any form of its words, less where one
+    is only a part of the other.
     """
 
     span: Span
     columns: Ints
     term: QueryTerm
+    share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +256,9 @@ class Query:
     `words` are the stems of its distinct words, stop words left out, each with the word as it was
     first written; `terms` are the same stems, looked up in the catalog. `links` are the values in
     the text, each a span that is a cell somewhere. `vector` is the embedding of the text, None
-    without an embedder or without a question.
+    without an embedder or without a question. `noted` are the tables that a person's notes or a
+    past query say it needs, `lesson` the question with known tables that it is the same as or near
+    to.
     """
 
     text: str
@@ -244,11 +267,18 @@ class Query:
     terms: tuple[QueryTerm, ...]
     links: tuple[ValueLink, ...]
     vector: Vectors | None
+    noted: tuple[TableId, ...] = ()
+    lesson: Lesson | None = None
 
     @property
     def blank(self) -> bool:
         """Whether nothing was asked."""
         return not self.folded
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether no word or value of it could mean a table: stop words and punctuation alone."""
+        return not self.words and not self.links and _UNSPACED.search(self.text) is None
 
     @property
     def spans(self) -> tuple[Span, ...]:

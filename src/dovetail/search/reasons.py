@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import PERSON, Description, Table, TableId
+from dovetail.domain import PERSON, Description, Table, TableId, warns_off
+from dovetail.names.words import Parts
 from dovetail.notes.notes import NO_NOTES, Notes, Remark
 from dovetail.search.query import Query, QueryTerm, query_words, shapes_speech, stems
 from dovetail.search.value_linking import NumberColumns
@@ -22,10 +23,11 @@ def reasons(
     tables: Sequence[int],
     notes: Notes = NO_NOTES,
     descriptions: Mapping[TableId, Description] | None = None,
+    parts: Parts | None = None,
 ) -> list[list[str]]:
     """The reasons of tables, each given by its number in the catalog's order.
 
-    `descriptions` tell which of the comments no person wrote.
+    `descriptions` tell which of the comments no person wrote, `parts` what names run together.
     """
     bounds, names = catalog.records.bounds, catalog.records.columns["name"]
     reasons_of: list[list[str]] = []
@@ -44,7 +46,8 @@ def reasons(
         if plain := [term for term in plain if not shapes_speech(query.words[term.text])]:
             table = catalog[catalog.ids[number]]
             about = (descriptions or {}).get(table.id, _NOT_DESCRIBED)
-            sentences += _by_words(table, about, query, plain, notes.remarks_on(table.id))
+            remarks = notes.remarks_on(table.id)
+            sentences += _by_words(table, about, query, plain, remarks, parts)
         if sentences and (in_dbt := catalog.dbt.tables.get(catalog.ids[number])):
             sentences += in_dbt.reasons
         if sentences and (use := catalog.usage.tables.get(catalog.ids[number])):
@@ -59,11 +62,15 @@ def _by_words(
     query: Query,
     terms: Sequence[QueryTerm],
     remarks: Sequence[Remark],
+    parts: Parts | None,
 ) -> Iterator[str]:
     """Which words the names of a table say, and what comments and notes say of the others."""
     comments = [
         *(("your note", remark.text) for remark in remarks),
-        ("its comment" if about.author == PERSON else "its description", table.comment),
+        (
+            "its comment" if about.author == PERSON else "its description",
+            "" if warns_off(table.comment) else table.comment,
+        ),
         *(
             (f"the {'gloss' if column.name in about.glosses else 'comment'} on {column.name}", text)
             for column in table.columns
@@ -71,7 +78,8 @@ def _by_words(
         ),
     ]
     read = [(whose, text, set(query_words(text))) for whose, text in comments if text]
-    names = set(stems(table.name)).union(*(stems(column.name) for column in table.columns))
+    every = (table.name, *(column.name for column in table.columns))
+    names = {word for name in every for word in stems(name, parts)}
     by_name = [term for term in terms if not read or _means(term, names)]
     if by_name:
         yield f"its names say {', '.join(query.words[term.text] for term in by_name)}"

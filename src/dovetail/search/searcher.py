@@ -14,8 +14,7 @@ from dovetail.catalog.descriptions import descriptions
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, Description, JoinEdge, Table, TableId
 from dovetail.errors import ModelError
-from dovetail.families.family import Families
-from dovetail.families.stored import read_families
+from dovetail.families.family import Families, read_families
 from dovetail.joins.edges import stored_edges
 from dovetail.joins.graph import JoinGraph
 from dovetail.notes.apply import marked_families, noted_graph, noted_scores
@@ -26,6 +25,7 @@ from dovetail.search.fusion import (
     alike,
     by_itself,
     fuse,
+    in_turn,
     pooled,
     relevance,
     within_reach,
@@ -38,15 +38,16 @@ from dovetail.search.index import (
     open_index,
     refuse_other_models,
 )
+from dovetail.search.lessons import Lesson, Lessons
 from dovetail.search.logical import LogicalJoinGraph, LogicalTables
 from dovetail.search.method_cache import method_cache
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.noted_terms import NotedTerms
-from dovetail.search.query import Query, spans
+from dovetail.search.query import Query, QueryTerm, spans, stems
 from dovetail.search.reasons import reasons
-from dovetail.search.turns import in_turn
 from dovetail.search.value_linking import ValueLinker
 from dovetail.settings import Settings
+from dovetail.telemetry import traced
 
 # Tables that each cheap ranking puts forward to be scored by every signal.
 _POOL = 50
@@ -179,7 +180,7 @@ class Searcher:
         representative = {
             ids[number]: ids[self._logical.representative[number]] for number in copies
         }
-        return LogicalJoinGraph(self.catalog, graph, representative)
+        return LogicalJoinGraph(self.catalog, graph, representative, self.notes.forbids)
 
     @property
     def ranks_families(self) -> bool:
@@ -199,14 +200,53 @@ class Searcher:
         words, terms = self._noted_terms.apply(question, spoken.words, spoken.look_up)
         meant = self._noted_terms.expanded(question)
         folded = " ".join(question.split()).casefold()
+        lesson = self._taken_up(self._lessons.of(question), terms)
+        noted = [*self._noted_terms.tables(question), *(lesson.tables if lesson else ())]
+        # A word inside `Student_Club` is that of an identifier, and never a part of a cell.
+        parts, tokens = self.lexical.parts, question.split()
+        named = {stem for token in tokens if "_" in token for stem in stems(token, parts)}
+        named |= {term.text for term in terms if any(share == 1 for _, share in term.expansions)}
+        unnamed = {written for word, written in words.items() if word not in named}
+        sought = tuple(spans(question, spoken.stop_words))
         return Query(
             text=question,
             folded=folded,
             words=words,
             terms=terms,
-            links=self._linker.link(tuple(spans(question, spoken.stop_words))),
+            links=self._linker.link(sought, unnamed, compounds=spoken.compounds),
             vector=self.vector(meant) if self.embedder is not None and folded else None,
+            noted=tuple(table for table in dict.fromkeys(noted) if self.covers(table)),
+            lesson=lesson,
         )
+
+    @cached_property
+    def _lessons(self) -> Lessons:
+        """The questions whose tables are known, as far as these may be shown."""
+        vectors = self.vectors if self.embedder is not None else None
+        usage, names = self.catalog.usage, self.lexical.words
+        return Lessons(self.notes, usage, self._within_scope, names, vectors)
+
+    def _taken_up(self, lesson: Lesson | None, terms: Sequence[QueryTerm]) -> Lesson | None:
+        """A lesson without the tables that nothing names but what the question leaves out of it."""
+        if lesson is None or lesson.exact or not lesson.less:
+            return lesson
+        gone = {at for word in lesson.less for at in self.lexical.term(word).tables.tolist()}
+        said = {at for term in terms for at in term.tables.tolist()}
+        numbers = {table: self.places[self.representative(table)] for table in lesson.tables}
+        kept = tuple(table for table, at in numbers.items() if at not in gone or at in said)
+        return replace(lesson, tables=kept or lesson.tables)
+
+    def _within_scope(self, table: TableId) -> bool:
+        """Whether a table is there and among those that may be searched, ignored or not."""
+        number = self.places.get(table)
+        allowed = self.scope.allowed
+        return number is not None and (allowed is None or bool(allowed[number]))
+
+    def representative(self, table: TableId) -> TableId:
+        """The table that is ranked for a table: the one that represents its family, or itself."""
+        if self._logical is None:
+            return table
+        return self.catalog.ids[int(self._logical.representative[self.places[table]])]
 
     def vector(self, question: str) -> Vectors:
         """The vector of a text alone, without the rest of the analysis."""
@@ -242,9 +282,14 @@ class Searcher:
 
     def rank(self, query: Query, weights: Weights, k: int) -> list[Candidate]:
         """The `k` tables that come first by some weights of the signals."""
-        tables, signals = self._signals(query, weights, k)
-        scores = fuse(signals)
-        best = np.lexsort((tables, -scores))[:k]
+        noted = self._noted_numbers(query)
+        with traced("search"):
+            tables, signals = self._signals(query, weights, k, noted)
+            scores = fuse(signals)
+        ranked = np.lexsort((tables, -scores))
+        # What notes name is among the best, in its place.
+        named = np.isin(tables[ranked], noted)
+        best = ranked[named | (np.cumsum(~named) <= max(0, k - len(noted)))]
         top = float(scores[best[0]]) if len(best) else 0.0
         return [
             Candidate(
@@ -255,13 +300,21 @@ class Searcher:
             for row in best.tolist()
         ]
 
-    def _signals(self, query: Query, weights: Weights, k: int) -> tuple[Ints, dict[str, Float32s]]:
-        """The tables that may be among the best `k`, and the signals of their scores."""
+    def _noted_numbers(self, query: Query) -> Ints:
+        """The numbers of the tables that are ranked for those which notes say a query needs."""
+        ranked = {self.places[self.representative(table)] for table in query.noted}
+        numbers = np.array(sorted(ranked), dtype=np.int64)
+        return numbers if self._allowed is None else numbers[self._allowed[numbers]]
+
+    def _signals(
+        self, query: Query, weights: Weights, k: int, noted: Ints
+    ) -> tuple[Ints, dict[str, Float32s]]:
+        """The tables that may be among the best `k` or are noted, and their signals."""
         cover = Coverage(query.terms, query.value_terms, len(self.catalog))
         leaders = cover.leaders(_POOL, self._allowed)
         if self.index.dense is not None and query.vector is not None:
             leaders.append(self.index.dense.nearest(query.vector, _POOL, self._allowed)[0])
-        tables = pooled(leaders, self._joined)
+        tables = pooled([*leaders, noted], self._joined)
         if self._allowed is not None:
             tables = tables[self._allowed[tables]]
         covered = cover.of(tables, self._joined, one_partner=weights.one_partner)
@@ -277,6 +330,7 @@ class Searcher:
         # Who is alike must not depend on how many tables are wanted.
         reach = max(k, _POOL) if weights.alike else k
         near = within_reach(signals, reach, weights.column + weights.alike)
+        near = np.union1d(near, np.flatnonzero(np.isin(tables, noted)))
         signals = {name: signal[near] for name, signal in signals.items()}
         tables = tables[near]
         signals["column"] = weights.column * self._column_cosines(query, tables)
@@ -319,7 +373,14 @@ class Searcher:
     def reasons(self, question: Query | str, tables: Sequence[TableId]) -> list[list[str]]:
         """In words, what each of some tables has to do with a question."""
         numbers = [self.places[one] for one in tables]
-        return reasons(self.catalog, self.analyse(question), numbers, self.notes, self.descriptions)
+        return reasons(
+            self.catalog,
+            self.analyse(question),
+            numbers,
+            self.notes,
+            self.descriptions,
+            self.lexical.parts,
+        )
 
     def partners(self) -> Iterator[tuple[TableId, TableId, float]]:
         """All pairs of tables that join or are linked by name, each once, with their score."""
@@ -346,6 +407,10 @@ class Searcher:
             raise ModelError(NO_EMBEDDER)
         place = self.places[table]
         return self.index.headers.of(slice(self.index.bounds[place], self.index.bounds[place + 1]))
+
+    def defined_columns(self, query: Query, table: TableId) -> set[str]:
+        """The columns of a table that a defined term of the query means."""
+        return self._noted_terms.columns(query.text, table)
 
     def linked_columns(self, query: Query, table: TableId, *, most: int) -> list[int]:
         """The places of a table's columns that hold a value of the query.

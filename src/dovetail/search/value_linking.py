@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations, compress
 
 import numpy as np
@@ -14,9 +15,9 @@ import pyarrow as pa
 from dovetail.arrays import Ints, firsts
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
-from dovetail.hashing import hash_values, text_array
-from dovetail.names.words import words
-from dovetail.phrases import cell_phrases
+from dovetail.hashing import Hashes, hash_values, text_array
+from dovetail.names.words import singular, words
+from dovetail.phrases import LEAST_PART, cell_phrases, part_phrases
 from dovetail.search.logical import LogicalTables
 from dovetail.search.query import QueryTerm, Span, ValueLink
 from dovetail.search.values import ValueIndex
@@ -28,6 +29,13 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 _NUMBER, _PLAIN_WORD = 0.2, 0.2
 # The words that a name may have which another table keeps in a column each.
 _NAME_WORDS = (2, 3)
+# Words of a phrase that is also looked up in other forms: fork lifts, fork lift.
+_INFLECTED = 4
+# What a word counts for that is a part of a cell, and a cell that is a part of a compound word: of
+# one written like a name, and of any other.
+_PART_OF_NAME, _PART = 0.8, 0.5
+_FEW_TABLES = 3
+_LEAST_PIECE = 5
 # Names of columns that hold numbers which people say.
 _SPOKEN = frozenset(
     """year yr season edition code zip postcode postal version grade class level age model number
@@ -53,10 +61,15 @@ class ValueLinker:
         self._tables = int(np.count_nonzero(alone))
         self._filled = int(np.count_nonzero(filled & alone))
 
-    def link(self, spans: Sequence[Span]) -> tuple[ValueLink, ...]:
+    def link(
+        self, spans: Sequence[Span], unnamed: Collection[str] = (), *, compounds: bool = False
+    ) -> tuple[ValueLink, ...]:
         """The spans that are cells, none overlapping an earlier one, each text once.
 
-        Spans come with the longest first, so that the longest values win.
+        Spans come with the longest first, so that the longest values win. A phrase may be a cell in
+        another form of its words. `unnamed` are the words that no table or column is named by, in
+        lower case: such a word may also be another form of a cell, a part of one, or, where the
+        language has `compounds`, a word of which a cell is a part.
         """
         holders = self._holders(spans)
         words = {
@@ -66,7 +79,7 @@ class ValueLinker:
         }
         linked: dict[str, tuple[Span, Ints]] = {}
         used: set[int] = set()
-        for span, holding in zip(spans, holders, strict=True):
+        for span, holding in zip(spans, self._in_other_forms(spans, holders, unnamed), strict=True):
             columns = holding
             if _YEAR.fullmatch(span.text):  # which a key that counts rows has by chance
                 columns = self._numbers.not_counted_through(holding)
@@ -76,9 +89,75 @@ class ValueLinker:
                 if span.named and len(taken) in _NAME_WORDS:
                     columns = self._with_parts(columns, [words.get(at, _NOTHING) for at in taken])
                 linked.setdefault(span.text, (span, columns))
-        return tuple(
+        links = [
             ValueLink(span, columns, self._term(span, columns)) for span, columns in linked.values()
-        )
+        ]
+        left = [
+            span
+            for span in spans
+            if span.text.lower() in unnamed
+            and len(span.text) >= LEAST_PART
+            and used.isdisjoint(range(span.start, span.end))
+        ]
+        return (*links, *self._parts(left, compounds=compounds))
+
+    def _in_other_forms(
+        self, spans: Sequence[Span], holders: Sequence[Ints], unnamed: Collection[str]
+    ) -> list[Ints]:
+        """The columns of each span; of one that none holds, those that hold it in another form."""
+        forms = [
+            (at, form)
+            for at, span in enumerate(spans)
+            if not len(holders[at])
+            and not span.written
+            and span.end - span.start <= _INFLECTED
+            and (span.end - span.start > 1 or span.text.lower() in unnamed)
+            for form in _forms(span.text)
+        ]
+        found = list(holders)
+        for at, columns in self._first_held(forms, cell_phrases).items():
+            found[at] = columns
+        return found
+
+    def _parts(self, spans: Sequence[Span], *, compounds: bool) -> Iterator[ValueLink]:
+        """The words that are a part of a cell, and those of which a cell is a part.
+
+        Words beside each other are parts of cells only in the columns that have all of them. A lone
+        word that is not written like a name, and any in many tables, may stand in a cell by chance:
+        it covers a word of the question, and weighs nothing.
+        """
+        words = [(at, form) for at, span in enumerate(spans) for form in _parts(span.text)]
+        held = self._first_held(words, part_phrases)
+        if compounds:
+            pieces = [(at, piece) for at, span in enumerate(spans) for piece in _pieces(span.text)]
+            held = {**self._first_held(pieces, cell_phrases), **held}
+        by_place = {spans[at].start: columns for at, columns in held.items()}
+        for at, columns in held.items():
+            span, shared = spans[at], columns
+            beside = [by_place[at] for at in (span.start - 1, span.end) if at in by_place]
+            for others in beside:
+                shared = np.intersect1d(shared, others)
+            term = self._term(span, shared)
+            if (span.named or beside) and 0 < len(term.tables) <= _FEW_TABLES:
+                term = replace(term, weight=_PART_OF_NAME * term.weight)
+                yield ValueLink(span, shared, term, _PART_OF_NAME)
+            else:
+                term = replace(self._term(span, columns), weight=0.0)
+                yield ValueLink(span, columns, term, _PART)
+
+    def _first_held(
+        self, forms: Sequence[tuple[int, str]], hashed: Callable[[Sequence[str]], Hashes]
+    ) -> dict[int, Ints]:
+        """For each number the columns that hold the first of its texts that is held."""
+        if not forms:
+            return {}
+        index, columns = self._values.columns_holding(hashed([text for _, text in forms]))
+        ends = np.searchsorted(index, np.arange(1, len(forms)))
+        found: dict[int, Ints] = {}
+        for (at, _), holding in zip(forms, np.split(columns, ends), strict=True):
+            if len(holding):
+                found.setdefault(at, holding)
+        return found
 
     def _with_parts(self, columns: Ints, words: Sequence[Ints]) -> Ints:
         """Columns that hold a name, and those of tables that hold its words in a column each.
@@ -97,8 +176,8 @@ class ValueLinker:
         tables = table[np.flatnonzero(np.diff(table, prepend=-1))]
         if self._representative is not None:
             tables = np.unique(self._representative[tables]).astype(np.int32)
-        weight = math.log((self._filled + 1) / len(tables)) / math.log(self._tables + 1)
-        if span.number or span.calendar:
+        weight = math.log((self._filled + 1) / max(1, len(tables))) / math.log(self._tables + 1)
+        if span.time:
             weight *= _NUMBER
         elif span.plain_word:
             weight *= _PLAIN_WORD
@@ -122,6 +201,39 @@ class ValueLinker:
         order = np.lexsort((columns, span_of))
         ends = np.searchsorted(span_of[order], np.arange(1, len(spans)))
         return np.split(columns[order], ends)
+
+
+def _forms(text: str) -> Iterator[str]:
+    """A phrase with every word in the singular, and with the last one in the plural.
+
+    >>> list(_forms("fork lifts")), list(_forms("dairy"))
+    (['fork lift'], ['dairies'])
+    """
+    spoken = text.lower().split()
+    alone = " ".join(map(singular, spoken))
+    if alone != " ".join(spoken):
+        yield alone
+    elif spoken[-1].endswith("y"):
+        yield f"{alone[:-1]}ies"
+    else:
+        yield f"{alone}{'es' if alone.endswith(('s', 'x', 'ch', 'sh')) else 's'}"
+
+
+def _parts(word: str) -> Iterator[str]:
+    """The forms of a word as a part of a cell, if they are long enough for one."""
+    yield word
+    yield from (form for form in _forms(word) if len(form) >= LEAST_PART)
+
+
+def _pieces(word: str) -> Iterator[str]:
+    """The beginnings and ends of a compound, the longest first.
+
+    >>> list(_pieces("Hansakunde"))
+    ['Hansaku', 'sakunde', 'Hansak', 'akunde', 'Hansa', 'kunde']
+    """
+    for size in range(len(word) - 3, _LEAST_PIECE - 1, -1):
+        yield word[:size]
+        yield word[len(word) - size :]
 
 
 def _once(lists: Sequence[Ints]) -> Ints:

@@ -1,13 +1,13 @@
 """The inverted index from values to columns: which columns hold a cell that reads like a span?
 
 Text is looked up by its phrases, other values by their hashes. There are postings for each segment
-of the catalog. A segment never changes, so neither do its postings: an update makes only those of
-the segments that it wrote.
+of the catalog, of all its columns but the large ones, which are looked up where they are. A segment
+never changes, so neither do its postings: an update makes only those of the segments that it wrote.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,29 +16,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.arrays import Ints, sorted_pairs
+from dovetail.arrays import Ints, found_in, sorted_pairs
 from dovetail.catalog.checked_arrays import ArrayFile
-from dovetail.catalog.files import SEGMENTS
 from dovetail.catalog.generation import VALUES, Part
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.catalog.segment import Segment
 from dovetail.domain import Kind
-from dovetail.engines.passes import UNABLE, Workers
 from dovetail.errors import DamagedError
 from dovetail.hashing import Hashes, hash_text, text_array
-from dovetail.ports import Json, Tick
 
 if TYPE_CHECKING:
     from dovetail.catalog.writer import Draft
 
 # Raised whenever the same segment would be written differently.
-_VERSION = 2
+_VERSION = 3
 _HASHES, _COLUMNS, _STARTS = "hashes.npy", "columns.npy", "starts.npy"
-# Values in a segment from which on a worker sorts them, the task, and what it is given besides.
-_FEW, _TASK, _GIVEN = 1 << 20, "dovetail.search.values:sort_values", "given.npy"
 # Postings below this size are merged and searched as one.
 _SMALL = 1 << 18
+# A column of more values is looked up in its segment: postings would hold all of them again.
+_LARGE = 1 << 17
 # Values that one step of the sort may hold in memory.
 _MOST_SORTED = 1 << 23
 
@@ -55,14 +52,30 @@ class _Postings:
 class ValueIndex:
     """The columns of a catalog by the values in them, numbered through the tables in order."""
 
-    def __init__(self, postings: Sequence[tuple[_Postings, Ints]]) -> None:
-        self._postings = postings
+    def __init__(
+        self,
+        postings: Sequence[tuple[_Postings, Ints]],
+        keyed: Callable[[Hashes], Hashes] = lambda hashes: hashes,
+        large: Sequence[tuple[Hashes, int]] = (),
+    ) -> None:
+        self._postings, self._keyed, self._large = postings, keyed, large
 
     @classmethod
     def of(cls, catalog: CatalogReader) -> ValueIndex:
         """The index of a catalog, from the postings of its segments."""
         listed = []
-        for name, number, columns in _by_segment(catalog):
+        large: list[tuple[Hashes, int]] = []
+        for name, every, places in _by_segment(catalog):
+            segment, few = catalog.segment(name), places[2] <= _LARGE
+            large += zip(
+                (
+                    segment.searched(at, length, phrases=bool(text))
+                    for at, length, text in places[1:, ~few].T.tolist()
+                ),
+                every[~few].tolist(),
+                strict=True,
+            )
+            number, columns = every[few], places[:, few]
             part, starts = catalog.part(f"{VALUES}{name}"), columns[0]
             postings = _load(part, starts)
             if postings is None:
@@ -70,10 +83,11 @@ class ValueIndex:
             column = np.full(len(postings.starts), -1, dtype=np.int64)
             column[np.searchsorted(postings.starts, starts)] = number
             listed.append((postings, column))
-        return cls(_merged(listed))
+        return cls(_merged(listed), catalog.keyed, large)
 
     def columns_holding(self, hashes: Hashes) -> tuple[Ints, Ints]:
         """Pairs of an index into the hashes and a column that holds it, in order."""
+        hashes = self._keyed(hashes)
         indices, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for postings, number in self._postings:
             first = np.searchsorted(postings.hashes, hashes)
@@ -86,6 +100,10 @@ class ValueIndex:
             column = number[numbers_there]
             indices.append(index[column >= 0])
             columns.append(column[column >= 0])
+        for values, of in self._large:
+            there = np.flatnonzero(found_in(hashes, values))
+            indices.append(there)
+            columns.append(np.full(len(there), of))
         return sorted_pairs(np.concatenate(indices), np.concatenate(columns))
 
 
@@ -102,30 +120,15 @@ def _merged(listed: Sequence[tuple[_Postings, Ints]]) -> Sequence[tuple[_Posting
     return [*large, (_Postings(hashes[order], row, number[:0]), number[order])]
 
 
-def write_values(draft: Draft, workers: Workers | None = None) -> None:
-    """Add the postings of every segment to a generation; given `workers`, they make large ones."""
-    jobs: list[Json] = []
-    names: list[str] = []
-    with draft.staging() as scratch:
-        for segment, _, listed in _by_segment(draft.catalog):
-            name, key = f"{VALUES}{segment}", f"{_VERSION} {segment}"
-            part = draft.kept(name, key)
-            if part is not None and _load(part, listed[0]) is not None:
-                continue
-            if workers is not None and int(listed[2].sum()) >= _FEW:
-                given = scratch.absolute() / f"given{len(jobs)}"
-                given.mkdir()
-                np.save(given / _GIVEN, listed)
-                folder = draft.catalog.folder.absolute() / SEGMENTS / segment
-                files = draft.catalog.segment(segment).files
-                jobs.append({"given": str(given), "segment": str(folder), "files": files})
-                names.append(segment)
-                continue
+def write_values(draft: Draft) -> None:
+    """Add the postings of every segment to a generation."""
+    for segment, _, places in _by_segment(draft.catalog):
+        listed = places[:, places[2] <= _LARGE]
+        name, key = f"{VALUES}{segment}", f"{_VERSION} {segment}"
+        part = draft.kept(name, key)
+        if part is None or _load(part, listed[0]) is None:
             searched = _searched_by(draft.catalog.segment(segment), listed)
             draft.write(name, key, partial(_write, value_hashes=searched, starts=listed[0]))
-        for done in workers.map(_TASK, jobs, scratch.absolute()) if workers else ():
-            segment = names[done.job]
-            draft.adopt(f"{VALUES}{segment}", f"{_VERSION} {segment}", done.folder)
 
 
 def _by_segment(catalog: CatalogReader) -> Iterator[tuple[str, Ints, Ints]]:
@@ -135,11 +138,11 @@ def _by_segment(catalog: CatalogReader) -> Iterator[tuple[str, Ints, Ints]]:
     what it is searched by begins; how many of these there are; and whether they are phrases.
     """
     records = catalog.records
-    columns = ("distinct", "hashes_at", "phrases", "phrases_at")
-    distinct, hashes_at, phrases, phrases_at = (numbers(records.columns[name]) for name in columns)
+    columns = ("kept", "hashes_at", "phrases", "phrases_at")
+    kept, hashes_at, phrases, phrases_at = (numbers(records.columns[name]) for name in columns)
     kinds = hash_text(records.columns["kind"].combine_chunks())
     text = kinds == hash_text(text_array([Kind.TEXT]))
-    length = np.where(text, phrases, distinct)
+    length = np.where(text, phrases, kept)
     listed = np.stack([hashes_at, np.where(text, phrases_at, hashes_at), length, text])
     segments = records.tables["segment"].to_pylist()
     number_of = {name: at for at, name in enumerate(sorted(set(segments)))}
@@ -185,18 +188,6 @@ def _write(folder: Path, value_hashes: Sequence[Hashes], starts: Ints) -> None:
             hashes.append(values)
             columns.append(numbers)
     np.save(folder / _STARTS, starts)
-
-
-def sort_values(job: Json, folder: Path, tick: Tick) -> Json:
-    """The task: write the postings of columns of a segment."""
-    del tick
-    given = Path(job["given"])
-    if not given.is_dir() or not Path(job["segment"]).is_dir():
-        return UNABLE
-    listed = np.load(given / _GIVEN, allow_pickle=False)
-    segment = Segment(Path(job["segment"]), job["files"])
-    _write(folder, _searched_by(segment, listed), listed[0])
-    return {"columns": listed.shape[1]}
 
 
 def _sorted(columns: Sequence[Hashes]) -> Iterator[tuple[Hashes, npt.NDArray[np.uint32]]]:

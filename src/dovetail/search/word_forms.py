@@ -9,14 +9,15 @@ Compounds are split by the vocabulary of the catalog, never by a dictionary.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 
 from dovetail.search.languages import Language, language_of, language_of_names, plain
 from dovetail.search.lexical import Lexical
-from dovetail.search.query import QueryTerm, query_words, stem
+from dovetail.search.query import QueryTerm, is_unspaced, query_words, stem
 
 # What may stand between the parts of a compound: Rechnung-s-datum, Kunde-n-nummer.
 LINKS = ("", "s", "es", "n", "en", "er", "e")
@@ -30,6 +31,8 @@ _LEAST_REST = 3
 _LEAST_HEAD = 6
 _LONGEST_ENDING = 3
 _WORDS_KEPT = 4096
+# Letters of a word in a script without blanks.
+_SHORTEST_PART, _LONGEST_PART = 2, 8
 
 Expansion = tuple[str, float]
 
@@ -39,7 +42,6 @@ def split(
     is_word: Callable[[str], bool],
     *,
     links: tuple[str, ...] = ("",),
-    shortest: int = _SHORTEST,
 ) -> tuple[str, ...]:
     """The parts of a word that are all known, as few as possible; none where it cannot be split.
 
@@ -49,24 +51,24 @@ def split(
     >>> split("kundennummer", {"kunde", "nummer"}.__contains__, links=LINKS)
     ('kunde', 'nummer')
     """
-    if not 2 * shortest <= len(word) <= _LONGEST:
+    if not 2 * _SHORTEST <= len(word) <= _LONGEST:
         return ()
     best: dict[int, tuple[str, ...]] = {0: ()}
-    for end in range(shortest, len(word) + 1):
-        for start in range(end - shortest, -1, -1):
+    for end in range(_SHORTEST, len(word) + 1):
+        for start in range(end - _SHORTEST, -1, -1):
             if start not in best or (start == 0 and end == len(word)):
                 continue
-            part = _part(word[start:end], is_word, links if end < len(word) else ("",), shortest)
+            part = _part(word[start:end], is_word, links if end < len(word) else ("",))
             parts = (*best[start], part)
             if part and (end not in best or len(parts) <= len(best[end])):
                 best[end] = parts
     return best.get(len(word), ())
 
 
-def _part(text: str, is_word: Callable[[str], bool], links: tuple[str, ...], shortest: int) -> str:
+def _part(text: str, is_word: Callable[[str], bool], links: tuple[str, ...]) -> str:
     """The known word that a piece is, less what links it to the next; empty if there is none."""
     for link in links:
-        if text.endswith(link) and len(text) - len(link) >= shortest:
+        if text.endswith(link) and len(text) - len(link) >= _SHORTEST:
             bare = text[: len(text) - len(link)]
             if is_word(bare):
                 return bare
@@ -102,7 +104,9 @@ class WordForms:
         return stems
 
     def _forms(self, written: str) -> list[str]:
-        """The words of the index that are forms of a word."""
+        """The words of the index that are forms of a word; one that is no word has none."""
+        if len(written) > _LONGEST:
+            return []
         keys = self.language.keys(written)
         return sorted({word for key in keys for word in self._by_key.get(key, ())})
 
@@ -152,11 +156,15 @@ class WordForms:
 
 @dataclass(frozen=True, slots=True)
 class SpokenWords:
-    """The stems of a question, each as written, how each becomes a term, and its stop words."""
+    """The stems of a question, each as written, how each becomes a term, and its stop words.
+
+    `compounds`: its language writes compound nouns as one word.
+    """
 
     words: Mapping[str, str]
     look_up: Callable[[str], QueryTerm]
     stop_words: frozenset[str] = frozenset()
+    compounds: bool = False
 
 
 class QuestionWords:
@@ -170,7 +178,7 @@ class QuestionWords:
         """The words of a question, to be looked up in an index."""
         language = language_of(question, self._usual)
         if language is None:
-            return SpokenWords(query_words(question), lexical.term)
+            return SpokenWords(self._apart(query_words(question, lexical.parts)), lexical.term)
         forms = self._forms(language)
         words = forms.words(question)
 
@@ -178,7 +186,37 @@ class QuestionWords:
             expansions = forms.expansions(words.get(word, word)) or forms.expansions(word)
             return lexical.term(word, expansions)
 
-        return SpokenWords(words, look_up, language.stop)
+        return SpokenWords(words, look_up, language.stop, language.compounds)
+
+    def _apart(self, words: dict[str, str]) -> dict[str, str]:
+        """The same words, of runs without blanks between words those that the catalog has.
+
+        What is left of a run is no word that one could look for.
+        """
+        apart: dict[str, str] = {}
+        for key, written in words.items():
+            parts = self._parts(key) if is_unspaced(key) else [(key, written)]
+            apart |= {part: apart.get(part, as_written) for part, as_written in parts}
+        return apart
+
+    def _parts(self, run: str) -> Iterator[tuple[str, str]]:
+        """The longest parts of a run, from left to right, that begin a word of the catalog."""
+        start = 0
+        while start < len(run):
+            sizes = range(min(_LONGEST_PART, len(run) - start), _SHORTEST_PART - 1, -1)
+            size = next((size for size in sizes if self._begins(run[start : start + size])), 0)
+            if size:
+                part = run[start : start + size]
+                yield part, part
+            start += size or 1
+
+    def _begins(self, text: str) -> bool:
+        at = bisect_left(self._sorted, text)
+        return at < len(self._sorted) and self._sorted[at].startswith(text)
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(filter(is_unspaced, self._vocabulary))
 
     @cached_property
     def _usual(self) -> Language | None:

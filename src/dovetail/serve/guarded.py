@@ -6,8 +6,10 @@ of a body before it may be.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
+import ipaddress
 import json
 import re
 import secrets
@@ -16,6 +18,7 @@ import time
 import tomllib
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,7 +35,9 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 VARIABLE = "DOVETAIL_TOKENS"
 _HASH = re.compile(r"[0-9a-f]{64}")
-_OPEN = ("/api/health",)
+_OF_NOTHING = hashlib.sha256(b"").hexdigest()
+_TOKEN_KEYS = frozenset(("name", "sha256", "tables", "notes"))
+_OPEN = ("/api/v1/health",)
 # The page and its files: there is no data in them, so anybody may load them.
 PAGE_PREFIX = "/page/"
 _PAGE_HEADERS = {
@@ -54,6 +59,8 @@ _HEADERS = {
 }
 # Seconds over which the requests of a caller are counted.
 _WINDOW = 60.0
+# Digits of a length that can be within any limit.
+_DIGITS = 12
 
 
 class UnauthorizedError(DovetailError):
@@ -62,7 +69,8 @@ class UnauthorizedError(DovetailError):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: a name for logs and limits, and the patterns of the tables to be seen.
+    """Who asks: a name for logs and limits, and the patterns of the tables to be seen, all of
+    them where there is none.
 
     `notes` is whether notes may be written, where the server allows it at all.
     """
@@ -88,7 +96,7 @@ class Access:
         scheme, _, token = (authorization or "").partition(" ")
         given = hashlib.sha256(token.strip().encode("utf-8", "surrogateescape")).hexdigest()
         found = [who for known, who in self.callers.items() if hmac.compare_digest(known, given)]
-        if scheme.lower() != "bearer" or not found:
+        if scheme.lower() != "bearer" or not token.strip() or not found:
             raise UnauthorizedError("give a token: Authorization: Bearer TOKEN")
         return found[0]
 
@@ -100,52 +108,69 @@ def read_access(file: Path | None, environ: Mapping[str, str]) -> Access:
     `tables`, a list of patterns; `notes = false` where it may write no notes.
     """
     if file is None:
-        entries = [
-            {"name": name.strip(), "sha256": digest.strip()}
-            for name, _, digest in (
-                part.partition("=") for part in environ.get(VARIABLE, "").split(",") if part.strip()
-            )
-        ]
+        if VARIABLE not in environ:
+            return Access({})
+        parts = [part.partition("=") for part in environ[VARIABLE].split(",")]
+        entries = [{"name": name.strip(), "sha256": digest.strip()} for name, _, digest in parts]
         return Access(_callers(entries, VARIABLE))
     try:
-        entries = tomllib.loads(file.read_text("utf-8")).get("tokens", [])
+        content = tomllib.loads(file.read_text("utf-8"))
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{file} is no TOML: {error}") from None
-    if not entries:
-        raise UsageError(f"{file} has no [[tokens]]; give each a name and a sha256")
+    entries = content.pop("tokens", None)
+    if not entries or content:
+        others = f", and nothing else: not {', '.join(content)}" if content else ""
+        raise UsageError(f"{file} must have [[tokens]] with a name and a sha256 each{others}")
     return Access(_callers(entries, str(file)))
 
 
 def _callers(entries: object, where: str) -> dict[str, Caller]:
+    """The callers by their hashes. What is not understood is an error, as it may have been meant
+    to keep somebody out."""
     callers: dict[str, Caller] = {}
     for number, entry in enumerate(entries if isinstance(entries, list) else [None], start=1):
-        name = entry.get("name") if isinstance(entry, dict) else None
-        digest = entry.get("sha256") if isinstance(entry, dict) else None
-        tables = entry.get("tables", []) if isinstance(entry, dict) else None
-        patterns = isinstance(tables, list) and all(isinstance(one, str) for one in tables)
-        if not (isinstance(name, str) and name and isinstance(digest, str) and patterns):
-            raise UsageError(f"{where}: token {number} needs a name and a sha256, tables is a list")
-        if not _HASH.fullmatch(digest.lower()):
+        what = f"{where}: token {number}"
+        if not isinstance(entry, dict) or (unknown := entry.keys() - _TOKEN_KEYS):
+            odd = f", not {', '.join(sorted(unknown))}" if isinstance(entry, dict) else ""
+            raise UsageError(f"{what} has the keys {', '.join(sorted(_TOKEN_KEYS))}{odd}")
+        name, digest = entry.get("name"), str(entry.get("sha256", "")).lower()
+        if not isinstance(name, str) or not name:
+            raise UsageError(f"{what} needs a name")
+        if not _HASH.fullmatch(digest) or digest == _OF_NOTHING or digest in callers:
             raise UsageError(
-                f"{where}: the sha256 of token {name!r} must be 64 hexadecimal digits: "
-                "printf %s TOKEN | sha256sum"
+                f"{what}: its sha256 must be the 64 hexadecimal digits of a token that is not "
+                "empty and that no other has: printf %s TOKEN | sha256sum"
             )
-        notes = entry.get("notes", True) if isinstance(entry, dict) else True
+        tables, notes = entry.get("tables", ["*"]), entry.get("notes", True)
+        if not _are_patterns(tables):
+            raise UsageError(f"{what}: tables is a list of patterns; leave it out to show all")
         if not isinstance(notes, bool):
-            raise UsageError(f"{where}: notes of token {name!r} is true or false")
-        callers[digest.lower()] = Caller(name, tuple(tables or ()), notes)
+            raise UsageError(f"{what}: notes is true or false")
+        callers[digest] = Caller(name, tuple(tables) if "tables" in entry else (), notes)
     return callers
+
+
+def _are_patterns(tables: object) -> bool:
+    return (
+        isinstance(tables, list)
+        and bool(tables)
+        and all(isinstance(one, str) and one.strip() for one in tables)
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """What one caller may do in a minute, and all of them at once."""
+    """What one caller may do in a minute, and all of them at once.
+
+    `body` and `body_seconds` are the bytes of a body and the time that it may take to come.
+    """
 
     per_minute: int = 600
     at_once: int = 16
     body: int = 1 << 20
+    body_seconds: float = 20.0
 
 
 class Metrics:
@@ -197,10 +222,10 @@ class Guarded:
             await self._app(scope, receive, send)
             return
         started, number = time.perf_counter(), secrets.token_hex(8)
-        answered = {"status": 500, "caller": "", "too_large": False}
+        answered: dict[str, Any] = {"status": 500, "caller": "", "cut": None}
 
         async def sending(message: Message) -> None:
-            if answered["too_large"]:
+            if answered["cut"] is not None:
                 return  # whatever the app makes of half a body
             if message["type"] == "http.response.start":
                 answered["status"] = message["status"]
@@ -221,10 +246,10 @@ class Guarded:
                 await _answer(sending, *problem, number)
             else:
                 await self._app(scope, self._bounded(receive, answered), sending)
-            if answered["too_large"]:
-                answered["too_large"] = False
-                detail = f"the body has more than {self._limits.body:,} bytes"
-                await _answer(sending, 413, detail, {}, number)
+            if (cut := answered["cut"]) is not None:
+                answered["cut"] = None
+                status, detail = cut
+                await _answer(sending, status, detail, {}, number)
         finally:
             self._under_way -= 1
             self._metrics.under_way.set(self._under_way)
@@ -235,8 +260,7 @@ class Guarded:
     ) -> tuple[int, str, dict[str, str]] | None:
         """Why a request is not let through: status, detail and headers."""
         headers = {name.decode("latin1").lower(): value for name, value in scope["headers"]}
-        named = urlsplit("//" + headers.get("host", b"").decode("latin1")).hostname
-        if self._hosts and named not in self._hosts:
+        if self._hosts and _host_name(headers.get("host", b"")) not in self._hosts:
             # A page elsewhere may have its own name lead to this machine, and so read what is here.
             return 421, "this server is asked by the name it listens at", {}
         if scope["path"] in _OPEN or is_page(scope["path"]):
@@ -254,10 +278,15 @@ class Guarded:
         if not self._counted(caller.name):
             most = f"more than {self._limits.per_minute:,} requests a minute"
             return 429, most, {"retry-after": "10"}
-        length = headers.get("content-length", b"0")
-        if length.isdigit() and int(length) > self._limits.body:
-            return 413, f"the body has more than {self._limits.body:,} bytes", {}
+        length = headers.get("content-length", b"0").lstrip(b"0") or b"0"
+        if not length.isdigit():
+            return 400, "content-length is no number", {}
+        if len(length) > _DIGITS or int(length) > self._limits.body:
+            return *self._too_large(), {}
         return None
+
+    def _too_large(self) -> tuple[int, str]:
+        return 413, f"the body has more than {self._limits.body:,} bytes"
 
     def _counted(self, caller: str) -> bool:
         """Count a request of a caller; whether it is within the limit of the last minute."""
@@ -271,16 +300,28 @@ class Guarded:
         return True
 
     def _bounded(self, receive: Receive, answered: dict[str, Any]) -> Receive:
-        """The same, but a body ends where it grows beyond its limit."""
-        read = 0
+        """The same, but a body ends where it grows beyond its limit, or takes too long to come.
+
+        Without that, callers who send a byte now and then would hold all places for ever.
+        """
+        until = time.monotonic() + self._limits.body_seconds
+        read, more = 0, True
 
         async def bounded() -> Message:
-            nonlocal read
-            message = await receive()
+            nonlocal read, more
+            if not more:  # all is read: what comes now is that the caller has gone
+                return await receive()
+            try:
+                message = await asyncio.wait_for(receive(), until - time.monotonic())
+            except TimeoutError:
+                answered["cut"] = 408, "the body did not come in time"
+                message = {"type": "http.request"}
             read += len(message.get("body", b""))
             if read > self._limits.body:
-                answered["too_large"] = True
-                return {"type": "http.request", "body": b"", "more_body": False}
+                answered["cut"] = self._too_large()
+            if answered["cut"] is not None:
+                message = {"type": "http.request", "body": b"", "more_body": False}
+            more = bool(message.get("more_body"))
             return message
 
         return bounded
@@ -314,23 +355,33 @@ async def _answer(
     await send({"type": "http.response.body", "body": body})
 
 
-_TITLES = {
-    400: "Bad request", 401: "Unauthorized", 403: "Forbidden", 404: "Not found",
-    405: "Method not allowed", 413: "Too large", 421: "Misdirected request",
-    422: "Cannot be processed", 429: "Too many requests", 500: "Server error",
-    502: "Model failed", 503: "Busy",
-}  # fmt: skip
+def _host_name(header: bytes) -> str | None:
+    """The name in a Host header; None where it holds no address."""
+    try:
+        return urlsplit("//" + header.decode("latin1")).hostname
+    except ValueError:
+        return None
 
 
 def problem(status: int, detail: str, number: str) -> dict[str, object]:
     """An error as the body of a reply (RFC 9457)."""
     return {
         "type": "about:blank",
-        "title": _TITLES.get(status, "Error"),
+        "title": HTTPStatus(status).phrase,
         "status": status,
         "detail": detail,
         "request_id": number,
     }
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether only programs of this machine reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 def is_page(path: str) -> bool:

@@ -7,14 +7,16 @@ back with those that are near, SQL that may not run with the reason.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 from urllib.parse import unquote
 
 from dovetail.api.catalog import Catalog
 from dovetail.domain.schema import ddl
 from dovetail.errors import DovetailError, MissingExtraError, UsageError
+from dovetail.notes.notes import note
 from dovetail.prompts import read_prompt
 from dovetail.serve.descriptions import (
     MOST_DESCRIBED,
@@ -25,20 +27,22 @@ from dovetail.serve.descriptions import (
     save,
     to_describe,
 )
+from dovetail.serve.guarded import is_this_machine
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.views import (
     LONGEST_PHRASE,
     MOST_PHRASES,
+    FoundTables,
     JoinBrief,
-    RankedTable,
     Rows,
     TableBrief,
-    TableSetBrief,
     answer_rows,
+    found_tables,
     join,
     ranked,
+    safe,
     sampled_rows,
-    set_json,
+    told,
 )
 from dovetail.serve.views import table as table_detail
 from dovetail.text import one_line
@@ -47,7 +51,7 @@ try:
     import anyio.to_thread
     from mcp.server.mcpserver import MCPServer
     from mcp.server.mcpserver.exceptions import ResourceError, ToolError
-    from mcp.types import ToolAnnotations
+    from mcp.types import CallToolResult, TextContent, ToolAnnotations
     from pydantic import BaseModel, Field
 except ImportError as missing:
     raise MissingExtraError("the MCP server", "mcp") from missing
@@ -62,6 +66,12 @@ _WRITES = ToolAnnotations(
 )
 _MOST_TABLES, _MOST_FOUND, _MOST_ROWS, _MOST_LISTED = 20, 50, 200, 2_000
 
+Section = Literal["joins", "tables", "terms", "about", "domains"]
+_NOTE_KEY = "joins: 'orders.client = customers.id'; tables, about: a table; terms: a word."
+_NOTE_VALUE = (
+    "joins: pin or ban; tables: canonical, ignore or copy of TABLE; about: a remark; terms: "
+    "what the word means, such as ': sales.region_cd'."
+)
 Question = Annotated[str, Field(description="A question in plain words.", max_length=4_000)]
 LookingFor = Annotated[
     list[Annotated[str, Field(max_length=LONGEST_PHRASE)]],
@@ -73,7 +83,11 @@ LookingFor = Annotated[
     ),
 ]
 TableName = Annotated[
-    str, Field(description="A table: `source::name`, or a name that is unique.", max_length=1_000)
+    str,
+    Field(
+        description="A table: `source::name`, or a name that is unique.",
+        max_length=1_000,
+    ),
 ]
 
 
@@ -84,10 +98,24 @@ class Described(BaseModel):
     truncated: bool
 
 
+class RankedBrief(BaseModel):
+    """A table, and how relevant it is (0 to 1)."""
+
+    id: str
+    source_name: str
+    relevance: float
+
+
 class Ranked(BaseModel):
     """Tables by relevance, the most relevant first."""
 
-    tables: list[RankedTable]
+    tables: list[RankedBrief]
+
+
+class Noted(BaseModel):
+    """A note that is kept; `doubts` are what the data has against it."""
+
+    doubts: list[str]
 
 
 class Path(BaseModel):
@@ -127,65 +155,67 @@ def _add_finding(server: Server, live: LiveCatalog) -> None:
             float | None,
             Field(ge=0, le=1, description="0 few tables, 1 all that hang together; 0.6 usually."),
         ] = None,
-    ) -> TableSetBrief:
+    ) -> Annotated[CallToolResult, FoundTables]:
         """Find the smallest set of tables that answers a question, how they join, and a schema
         slice to write SQL over. Begin here. Say in looking_for which tables you expect, a phrase
         each: tables whose names share no word with the question are found by it. The other
         candidates come too, with columns, meanings, values and joins: choose among them yourself
         where you know better. Where nothing fits, the result says so."""
 
-        def find(catalog: Catalog) -> TableSetBrief:
-            found = catalog.ask(question, breadth=breadth, looking_for=looking_for)
-            return set_json(catalog, found, TableSetBrief)
+        def find(catalog: Catalog) -> FoundTables:
+            return found_tables(
+                catalog, catalog.ask(question, breadth=breadth, looking_for=looking_for)
+            )
 
-        return await _on(live, find)
+        return _short(await _on(live, find))
 
     @server.tool(annotations=_READS)
     async def search_tables(
         question: Question,
         looking_for: LookingFor = [],  # noqa: B006 - read alone
         limit: Annotated[int, Field(ge=1, le=_MOST_FOUND, description="How many.")] = 10,
-    ) -> Ranked:
+    ) -> Annotated[CallToolResult, Ranked]:
         """Rank single tables by how much they have to do with some words; what is found for the
         phrases of looking_for takes turns with that."""
 
         def search(catalog: Catalog) -> Ranked:
             candidates = catalog.search(question, limit, looking_for=looking_for)
-            return Ranked(tables=list(map(ranked, candidates)))
+            listed = (ranked(catalog, one) for one in candidates)
+            return Ranked(tables=[RankedBrief.model_validate(one.model_dump()) for one in listed])
 
-        return await _on(live, search)
+        return _short(await _on(live, search))
 
     @server.tool(annotations=_READS)
-    async def join_path(start: TableName, end: TableName) -> Path:
+    async def join_path(start: TableName, end: TableName) -> Annotated[CallToolResult, Path]:
         """Find the surest chain of joins from one table to another."""
 
         def path(catalog: Catalog) -> Path:
             edges = catalog.path(start, end)
             return Path(found=bool(edges), joins=[join(edge, JoinBrief) for edge in edges])
 
-        return await _on(live, path)
+        return _short(await _on(live, path))
 
 
 def _add_looking(server: Server, live: LiveCatalog) -> None:
     @server.tool(annotations=_READS)
     async def describe_tables(
         tables: Annotated[list[TableName], Field(min_length=1, description="Which tables.")],
-    ) -> Described:
+    ) -> Annotated[CallToolResult, Described]:
         """Describe tables: columns with types, examples and uniqueness, copies and partitions."""
 
         def described(catalog: Catalog) -> Described:
             shown = [table_detail(catalog, name, TableBrief) for name in tables[:_MOST_TABLES]]
             return Described(tables=shown, truncated=len(tables) > _MOST_TABLES)
 
-        return await _on(live, described)
+        return _short(await _on(live, described))
 
     @server.tool(annotations=_READS)
     async def sample_rows(
         table: TableName,
         limit: Annotated[int, Field(ge=1, le=100, description="How many rows.")] = 5,
-    ) -> Rows:
+    ) -> Annotated[CallToolResult, Rows]:
         """Show a few sampled rows of a table."""
-        return await _on(live, lambda catalog: sampled_rows(catalog[table], limit))
+        return _short(await _on(live, lambda catalog: sampled_rows(catalog[table], limit)))
 
 
 def _add_querying(server: Server, live: LiveCatalog) -> None:
@@ -197,10 +227,10 @@ def _add_querying(server: Server, live: LiveCatalog) -> None:
             Field(description="The only tables it may read; all tables without this."),
         ] = None,
         limit: Annotated[int, Field(ge=1, le=_MOST_ROWS, description="Rows to return.")] = 50,
-    ) -> Rows:
-        """Run one query that only reads, over tables of any sources; call a table by its name or
-        as "source::name" in double quotes."""
-        return await _on(live, lambda catalog: answer_rows(catalog.sql(sql, tables), limit))
+    ) -> Annotated[CallToolResult, Rows]:
+        """Run one query that only reads, over tables of any sources; call a table as `sql`
+        of a result does."""
+        return _short(await _on(live, lambda catalog: answer_rows(catalog.sql(sql, tables), limit)))
 
     @server.prompt()
     def answer_question(question: str) -> str:
@@ -243,6 +273,31 @@ def _add_describing(server: Server, live: LiveCatalog) -> None:
         unclear, what can be told. `columns`: what cryptic names mean; leave plain ones out."""
         return await _on(live, lambda _: save(live, descriptions))
 
+    if live.whole().reader.notes_file is None:
+        return
+
+    @server.tool(annotations=_WRITES)
+    async def save_note(
+        section: Annotated[Section, Field(description="What the note is about.")],
+        key: Annotated[str, Field(min_length=1, max_length=1_000, description=_NOTE_KEY)],
+        value: Annotated[str, Field(min_length=1, max_length=2_000, description=_NOTE_VALUE)],
+    ) -> Noted:
+        """Note what the data does not say, for everybody who asks later: a join that holds or does
+        not, a table to prefer or ignore, what a word means. Only what a person told you or the
+        rows show: a note outweighs all evidence."""
+
+        def write(catalog: Catalog) -> Noted:
+            return Noted(doubts=safe(note(catalog.reader, section, key, value)[1]))
+
+        return await _on(live, write)
+
+
+def _short(result: BaseModel) -> CallToolResult:
+    """A result in few characters: no blanks between keys, and no keys that say nothing."""
+    told = result.model_dump(mode="json", exclude_defaults=True)
+    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=told)
+
 
 async def _on(
     live: LiveCatalog, work: Callable[[Catalog], T], told_as: type[Exception] = ToolError
@@ -251,7 +306,7 @@ async def _on(
     try:
         return await anyio.to_thread.run_sync(partial(_run, live, work))
     except DovetailError as error:
-        raise told_as(one_line(str(error).replace(str(live.folder), "the catalog"))) from None
+        raise told_as(told(error, live.folder)) from None
 
 
 def _run(live: LiveCatalog, work: Callable[[Catalog], T]) -> T:
@@ -267,4 +322,9 @@ def serve_mcp(live: LiveCatalog, http: str | None, *, notes: bool = False) -> No
     host, _, port = http.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
         raise UsageError(f"--http {http}: give an address such as 127.0.0.1:8765")
-    server.run("streamable-http", host=host, port=int(port))
+    if not is_this_machine(host):
+        raise UsageError(
+            f"--http {http} can be reached from other machines, and agents have no login there: "
+            "leave the address at 127.0.0.1, and put what asks for one before it"
+        )
+    server.run("streamable-http", host=host.strip("[]"), port=int(port))

@@ -30,7 +30,7 @@ from dovetail.serve.guarded import Caller
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.text import one_line
 
-Section = Literal["joins", "tables", "terms", "about", "questions"]
+Section = Literal["joins", "tables", "terms", "about", "questions", "domains"]
 
 
 class Noting(BaseModel):
@@ -69,13 +69,13 @@ def add_notes(app: FastAPI, live: LiveCatalog, *, writable: bool) -> None:
     """Serve the notes of a catalog."""
     app.state.notes = writable and live.whole().reader.notes_file is not None
 
-    @app.get("/api/notes")
-    def notes(request: Request) -> NotesView:
+    @app.get("/api/v1/notes")
+    def list_notes(request: Request) -> NotesView:
         """What people noted: joins, tables, terms, remarks, and questions with their tables."""
         return _view(request)
 
-    @app.post("/api/notes", responses={403: {"description": "Notes may not be written here."}})
-    def write(request: Request, wanted: Noting) -> NotesView:
+    @app.post("/api/v1/notes", responses={403: {"description": "Notes may not be written here."}})
+    def write_note(request: Request, wanted: Noting) -> NotesView:
         """Write a note; it counts from the next request on."""
         _require_writable(request)
         entry = Entry(0, wanted.section, wanted.key.strip(), wanted.value)
@@ -83,8 +83,8 @@ def add_notes(app: FastAPI, live: LiveCatalog, *, writable: bool) -> None:
         note(live.whole().reader, entry.section, entry.key, entry.value)
         return _view(request)
 
-    @app.delete("/api/notes", responses={403: {"description": "Notes may not be written here."}})
-    def take_back(
+    @app.delete("/api/v1/notes", responses={403: {"description": "Notes may not be written here."}})
+    def delete_note(
         request: Request,
         section: Section,
         key: Annotated[str, Query(min_length=1, max_length=1_000)],
@@ -118,15 +118,15 @@ def add_descriptions(app: FastAPI, live: LiveCatalog) -> None:
     """Have the tables of a catalog described by whoever sees all of them and may write notes."""
     refused: dict[int | str, dict[str, Any]] = {403: {"description": "Not to be described here."}}
 
-    @app.get("/api/tables-to-describe", responses=refused)
-    def missing(
+    @app.get("/api/v1/tables-to-describe", responses=refused)
+    def tables_to_describe(
         request: Request, limit: Annotated[int, Query(ge=1, le=MOST_DESCRIBED)] = 10
     ) -> ToDescribe:
         """The next tables that nobody described yet, as a text that shows them."""
         return to_describe(_described(request), limit)
 
-    @app.post("/api/descriptions", responses=refused)
-    def write(request: Request, given: Descriptions) -> SavedWords:
+    @app.post("/api/v1/descriptions", responses=refused)
+    def save_descriptions(request: Request, given: Descriptions) -> SavedWords:
         """Describe tables, each under its name; this counts from the next request on."""
         _described(request)
         return save(live, given)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from weakref import WeakKeyDictionary
@@ -22,6 +22,8 @@ from dovetail.api.catalog import Catalog
 from dovetail.arrays import Floats
 from dovetail.components import Components
 from dovetail.domain import JoinEdge, TableId
+from dovetail.names.table_name import entity, unqualified
+from dovetail.names.words import plural
 from dovetail.text import one_line
 
 Edges = Sequence[tuple[int, int, float]]
@@ -30,6 +32,8 @@ Edges = Sequence[tuple[int, int, float]]
 _ROUNDS, _STEPS, _SPRUNG = 12, 50, 400
 # A connected component of so many tables is one group.
 _WHOLE = 40
+# Tables with most joins that a group may be called after.
+_HUBS = 8
 _GOLDEN = math.pi * (3 - math.sqrt(5))
 # Between two discs.
 _MARGIN = 1.2
@@ -39,7 +43,7 @@ MOST_TABLES, MOST_EDGES, _MEMBERS = 20_000, 60_000, 50
 
 @dataclass(frozen=True)
 class PileGroup:
-    """Tables that hang together, as a disc; called after the one with most joins."""
+    """Tables that hang together, as a disc; called after what most of its joins are about."""
 
     name: str
     tables: int
@@ -114,7 +118,7 @@ def pile_view(catalog: Catalog) -> PileView:
             for table in kept
         ],
         edges=drawn,
-        groups=_groups(groups, kept, many, laid.discs),
+        groups=_groups(groups, kept, many, catalog.reader.source_names, laid.discs),
         total=len(catalog),
         truncated=len(logical) > len(kept),
     )
@@ -138,14 +142,33 @@ def _groups(
     groups: Groups,
     tables: Sequence[TableId],
     many: Counter[TableId],
+    sources: Mapping[str, str],
     discs: Sequence[tuple[float, float, float]],
 ) -> list[PileGroup]:
     found = []
     for members, joined, (x, y, radius) in zip(groups.members, groups.joined, discs, strict=True):
-        hub = max((tables[at] for at in members), key=lambda table: (many[table], table.name))
-        name = hub.name if joined else f"{hub.source}, no joins"
+        hubs = sorted((tables[at] for at in members), key=lambda table: (-many[table], table))
+        name = group_name(hubs) if joined else f"{sources[hubs[0].source]}, no joins"
         found.append(PileGroup(one_line(name), len(members), x, y, radius))
     return found
+
+
+def group_name(hubs: Sequence[TableId]) -> str:
+    """What a group is about: the things that its tables with most joins, given first, hold.
+
+    >>> group_name([TableId("crm", n) for n in ("tbl_order", "orders_2023", "customers", "KNA1")])
+    'orders and customers'
+    """
+    things = dict.fromkeys(_thing(table.name) for table in hubs[:_HUBS])
+    return " and ".join(list(things)[:2])
+
+
+def _thing(name: str) -> str:
+    """What a table holds, in the plural; a name that is no words is told as it is."""
+    *front, last = entity(name)
+    if not all(word.isalpha() for word in (*front, last)):
+        return unqualified(name)
+    return " ".join((*front, plural(last)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,9 +242,9 @@ def layout(groups: Groups, edges: Edges) -> Layout:
     for a, b, _ in edges:
         if groups.of[a] == groups.of[b]:
             inside[groups.of[a]].append((position[a], position[b]))
-    local = [
-        _within(len(members), links) for members, links in zip(groups.members, inside, strict=True)
-    ]
+    shapes = [(len(m), tuple(links)) for m, links in zip(groups.members, inside, strict=True)]
+    made = {shape: _within(*shape) for shape in dict.fromkeys(shapes)}  # many groups are alike
+    local = [made[shape] for shape in shapes]
     radii = [float(np.hypot(*each.T).max(initial=0.0)) + 0.8 for each in local]
     centres = _packed(radii)
     x, y = np.zeros(len(groups.of)), np.zeros(len(groups.of))
@@ -251,9 +274,8 @@ def _sprung(points: Floats, links: npt.NDArray[np.int64]) -> Floats:
     """Fruchterman and Reingold's springs, then nothing nearer than one."""
     many = len(points)
     for step in range(_STEPS):
-        apart = points[:, None, :] - points[None, :, :]
-        square = (apart**2).sum(axis=2) + 0.05
-        force = (apart / square[:, :, None]).sum(axis=1) * 1.6
+        near = 1.6 / (_squares(points) + 0.05)
+        force = points * near.sum(axis=1)[:, None] - near @ points
         along = points[links[:, 1]] - points[links[:, 0]]
         pull = along * np.hypot(*along.T)[:, None] * 0.35
         np.add.at(force, links[:, 0], pull)
@@ -263,11 +285,19 @@ def _sprung(points: Floats, links: npt.NDArray[np.int64]) -> Floats:
         most = math.sqrt(many) * 0.25 * (1 - step / _STEPS) + 0.02
         points = points + force / length * np.minimum(length, most)
     for _ in range(16):
-        apart = points[:, None, :] - points[None, :, :]
-        distance = np.sqrt((apart**2).sum(axis=2)) + np.eye(many) * 9 + 1e-6
-        push = np.clip(1.0 - distance, 0, None) / distance
-        points = points + 0.45 * (apart * push[:, :, None]).sum(axis=1)
+        distance = np.sqrt(_squares(points)) + np.eye(many) * 9 + 1e-6
+        push = 0.45 * np.clip(1.0 - distance, 0, None) / distance
+        if not push.any():
+            break
+        points = points + points * push.sum(axis=1)[:, None] - push @ points
     return points
+
+
+def _squares(points: Floats) -> Floats:
+    """The square of the distance of each two points."""
+    x, y = points.T
+    squares: Floats = (x[:, None] - x[None, :]) ** 2 + (y[:, None] - y[None, :]) ** 2
+    return squares
 
 
 def _packed(radii: Sequence[float]) -> Floats:

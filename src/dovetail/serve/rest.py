@@ -7,9 +7,11 @@ fetched from elsewhere, and no script runs that is not a file here.
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,14 +34,15 @@ try:
     from prometheus_client import generate_latest
     from pydantic import BaseModel, Field
     from starlette.exceptions import HTTPException
-    from starlette.staticfiles import StaticFiles
 except ImportError as missing:
     raise MissingExtraError("the REST server", "server") from missing
 
 from dovetail.api.catalog import Catalog
-from dovetail.domain import JoinEdge, Table
+from dovetail.domain import JoinEdge
 from dovetail.names.table_name import unqualified
 from dovetail.names.words import spelled
+from dovetail.serve.browse import add_browsing
+from dovetail.serve.bundle import PAGE, bundles
 from dovetail.serve.guarded import (
     PAGE_PREFIX,
     Access,
@@ -51,25 +54,28 @@ from dovetail.serve.guarded import (
 )
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.notes import add_descriptions, add_notes, may_write
+from dovetail.serve.openapi import EVENTS, describe, operation_id
 from dovetail.serve.pile import Piles, PileView
+from dovetail.serve.query import add_queries
 from dovetail.serve.views import (
     LONGEST_PHRASE,
     MOST_PHRASES,
     JoinDetail,
+    KeyDomainView,
     RankedTable,
-    Rows,
     TableDetail,
     TableSetDetail,
-    answer_rows,
     find_table,
-    given_set,
     join,
     joins_among,
+    named_set,
     ranked,
+    safe,
     set_json,
+    told,
 )
 from dovetail.serve.views import table as table_detail
-from dovetail.text import one_line
+from dovetail.text import CONFIDENCE, one_line
 
 # What an error of ours is over HTTP, the first that fits.
 _STATUS: tuple[tuple[type[DovetailError], int], ...] = (
@@ -81,8 +87,6 @@ _CANDIDATES = 16
 # How many are told, how many joins are looked at, and what a name must be to stand in a sentence.
 _MANY, _LOOKED_AT = 4, 200
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z_]{2,39}")
-_MOST_ROWS = 1_000
-_PAGE = Path(__file__).parent / "page"
 Text = Annotated[str, Query(min_length=1, max_length=4_000)]
 Name = Annotated[str, Query(min_length=1, max_length=1_000)]
 Phrases = Annotated[
@@ -100,7 +104,7 @@ class Ask(BaseModel):
     looking_for: list[Annotated[str, Field(max_length=LONGEST_PHRASE)]] = Field(
         default_factory=list,
         max_length=MOST_PHRASES,
-        description="A phrase for each table that the question needs; six are searched for.",
+        description="A phrase for each table that the question needs; eight are searched for.",
     )
     explain: bool = Field(default=False, description="Say what decided, where graph chose.")
     sources: list[str] | None = Field(None, max_length=100, description="These sources alone.")
@@ -113,22 +117,6 @@ class Given(BaseModel):
     tables: list[str] = Field(min_length=1, max_length=50, examples=[["orders", "customers"]])
 
 
-class Answering(BaseModel):
-    """A query to run, or a question that a language model writes one for."""
-
-    sql: str | None = Field(None, max_length=100_000, examples=["SELECT count(*) FROM orders"])
-    question: str | None = Field(None, max_length=4_000)
-    tables: list[str] | None = Field(None, max_length=100, description="The only tables to read.")
-    limit: int = Field(100, ge=1, le=_MOST_ROWS)
-
-
-class AnswerRows(BaseModel):
-    """The SQL that ran and its rows."""
-
-    sql: str
-    result: Rows
-
-
 class Listed(BaseModel):
     """Some of the tables, and how many there are."""
 
@@ -137,13 +125,21 @@ class Listed(BaseModel):
 
 
 class About(BaseModel):
-    """What a page needs to know of the server: how questions are asked, and some to begin with."""
+    """What a page needs to know of the server: how questions are asked, and some to begin with.
+
+    `confidence` are words for how sure something is, each from a bound on; `sources` are short
+    names of the sources by their labels, and `billed` those that bill for queries, on which a page
+    runs none by itself.
+    """
 
     version: str
     language_model: bool
     notes_writable: bool
     breadth: float
     examples: list[str]
+    confidence: list[tuple[float, str]]
+    sources: dict[str, str]
+    billed: list[str]
 
 
 class Stats(BaseModel):
@@ -176,15 +172,20 @@ def rest_app(
         title="dovetail",
         version=__version__,
         description="Which few tables answer a question, and how they join.",
-        openapi_url="/api/openapi.json",
+        openapi_url="/api/v1/openapi.json",
         docs_url=None,
         redoc_url=None,
+        generate_unique_id_function=operation_id,
     )
+    describe(app)
     metrics = Metrics()
     metrics.generations.set_function(lambda: live.generations)
-    _add_errors(app)
+    _add_errors(app, live.folder)
     _add_asking(app, live)
+    add_queries(app, partial(_catalog, live))
+    add_browsing(app, partial(_catalog, live))
     _add_tables(app, live)
+    _add_joins(app, live)
     _add_state(app, live, metrics)
     add_notes(app, live, writable=notes)
     add_descriptions(app, live)
@@ -205,42 +206,27 @@ def _catalog(live: LiveCatalog, request: Request) -> Catalog:
     return live.current(caller.tables)
 
 
-def _tables(catalog: Catalog, names: list[str] | None) -> list[Table] | None:
-    return None if names is None else [find_table(catalog, name) for name in names]
-
-
 def _add_asking(app: FastAPI, live: LiveCatalog) -> None:
-    @app.post("/api/ask")
+    @app.post("/api/v1/ask")
     def ask(request: Request, asked: Ask) -> TableSetDetail:
         """The smallest set of tables that answers a question, and how they join."""
         catalog = _catalog(live, request)
-        return set_json(catalog, catalog.ask(**asked.model_dump()), TableSetDetail)
+        return set_json(catalog, catalog.ask(**asked.model_dump()))
 
-    @app.post("/api/set")
-    def named(request: Request, given: Given) -> TableSetDetail:
+    @app.post("/api/v1/set")
+    def given_set(request: Request, given: Given) -> TableSetDetail:
         """Tables that you name, as a set: how they join, a schema slice, SQL to start from."""
-        return given_set(_catalog(live, request), given.question, given.tables)
+        catalog = _catalog(live, request)
+        found = catalog.completed(named_set(catalog, given.question, given.tables))
+        return set_json(catalog, found)
 
-    @app.get("/api/ask/stages")
-    def stages(request: Request, asked: Annotated[Ask, Query()]) -> StreamingResponse:
+    @app.get("/api/v1/ask/stages", response_class=StreamingResponse, responses=EVENTS)
+    def ask_stages(request: Request, asked: Annotated[Ask, Query()]) -> StreamingResponse:
         """The same as server-sent events: `search`, `joins`, `set`, then `end`; or `problem`."""
         catalog = _catalog(live, request)
         return StreamingResponse(_stages(catalog, asked), media_type="text/event-stream")
 
-    @app.post("/api/answer")
-    def answer(request: Request, wanted: Answering) -> AnswerRows:
-        """The rows of a query of yours, or of one that a model writes for a question."""
-        catalog = _catalog(live, request)
-        if (wanted.sql is None) == (wanted.question is None):
-            raise UsageError("give either sql or question")
-        done = (
-            catalog.answer(str(wanted.question))
-            if wanted.sql is None
-            else catalog.sql(wanted.sql, _tables(catalog, wanted.tables))
-        )
-        return AnswerRows(sql=one_line(done.sql), result=answer_rows(done, wanted.limit))
-
-    @app.get("/api/search")
+    @app.get("/api/v1/search")
     def search(
         request: Request,
         q: Text,
@@ -248,13 +234,14 @@ def _add_asking(app: FastAPI, live: LiveCatalog) -> None:
         looking_for: Phrases = (),
     ) -> list[RankedTable]:
         """Single tables by relevance; those found for phrases take turns with the question's."""
-        found = _catalog(live, request).search(q, limit, looking_for=looking_for)
-        return [ranked(one) for one in found]
+        catalog = _catalog(live, request)
+        found = catalog.search(q, limit, looking_for=looking_for)
+        return [ranked(catalog, one) for one in found]
 
 
 def _add_tables(app: FastAPI, live: LiveCatalog) -> None:
-    @app.get("/api/tables")
-    def tables(
+    @app.get("/api/v1/tables")
+    def list_tables(
         request: Request,
         limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
         offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
@@ -266,12 +253,21 @@ def _add_tables(app: FastAPI, live: LiveCatalog) -> None:
         found = [one for one in ids if wanted in one.casefold()]
         return Listed(total=len(found), tables=found[offset : offset + limit])
 
-    @app.get("/api/tables/{table:path}")
-    def described(request: Request, table: str) -> TableDetail:
+    @app.get("/api/v1/tables/{table:path}")
+    def table(request: Request, table: str) -> TableDetail:
         """A table with its columns, copies and partitions."""
         return table_detail(_catalog(live, request), table, TableDetail)
 
-    @app.get("/api/joins")
+    @app.get("/api/v1/families")
+    def families(
+        request: Request, limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000
+    ) -> list[dict[str, Any]]:
+        """Tables that are one logical table: copies, partitions, histories, views."""
+        return _catalog(live, request).families().to_list()[:limit]
+
+
+def _add_joins(app: FastAPI, live: LiveCatalog) -> None:
+    @app.get("/api/v1/joins")
     def joins(
         request: Request,
         table: Name | None = None,
@@ -284,7 +280,19 @@ def _add_tables(app: FastAPI, live: LiveCatalog) -> None:
         found = catalog.joins(at, least=least)
         return [join(edge, JoinDetail) for edge in found[:limit]]
 
-    @app.get("/api/path")
+    @app.get("/api/v1/domains")
+    def domains(
+        request: Request,
+        table: Name | None = None,
+        limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
+    ) -> list[KeyDomainView]:
+        """Which columns hold the same identifiers, where these are made, and what matches none."""
+        catalog = _catalog(live, request)
+        at = None if table is None else find_table(catalog, table).id
+        found = catalog.domains(at)[:limit]
+        return [KeyDomainView.model_validate(safe(domain.to_dict())) for domain in found]
+
+    @app.get("/api/v1/path")
     def path(request: Request, start: Name, end: Name) -> list[JoinDetail]:
         """The surest chain of joins from one table to another; empty where there is none."""
         catalog = _catalog(live, request)
@@ -293,27 +301,20 @@ def _add_tables(app: FastAPI, live: LiveCatalog) -> None:
 
     piles = Piles()
 
-    @app.get("/api/pile")
+    @app.get("/api/v1/pile")
     def pile(request: Request) -> PileView:
         """The whole join graph as a drawing: families folded, every table with its place."""
         return piles.of(_catalog(live, request))
 
-    @app.get("/api/families")
-    def families(
-        request: Request, limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000
-    ) -> list[dict[str, Any]]:
-        """Tables that are one logical table: copies, partitions, histories, views."""
-        return _catalog(live, request).families().to_list()[:limit]
-
 
 def _add_state(app: FastAPI, live: LiveCatalog, metrics: Metrics) -> None:
-    @app.get("/api/health")
+    @app.get("/api/v1/health")
     def health() -> dict[str, str]:
         """Whether the server answers; needs no token."""
         live.current()
         return {"status": "ok"}
 
-    @app.get("/api/about")
+    @app.get("/api/v1/about")
     def about(request: Request) -> About:
         """How questions are asked here, and some to begin with."""
         catalog = _catalog(live, request)
@@ -324,9 +325,12 @@ def _add_state(app: FastAPI, live: LiveCatalog, metrics: Metrics) -> None:
             notes_writable=may_write(request),
             breadth=settings.breadth,
             examples=examples(catalog),
+            confidence=list(CONFIDENCE),
+            sources=safe(catalog.reader.source_names),
+            billed=safe(sorted(catalog.billed)),
         )
 
-    @app.get("/api/stats")
+    @app.get("/api/v1/stats")
     def stats(request: Request) -> Stats:
         """What the catalog holds, as far as the caller may see it."""
         catalog = _catalog(live, request)
@@ -350,28 +354,28 @@ def _stages(catalog: Catalog, asked: Ask) -> Iterator[str]:
         candidates = catalog.search(
             asked.question, asked.k or _CANDIDATES, looking_for=asked.looking_for
         )
-        yield _event("search", [ranked(one).model_dump() for one in candidates])
+        yield _event("search", [ranked(catalog, one).model_dump() for one in candidates])
         edges = joins_among(catalog, (one.id for one in candidates))
         yield _event("joins", [join(edge, JoinDetail).model_dump() for edge in edges])
-        found = set_json(catalog, catalog.ask(**asked.model_dump()), TableSetDetail)
+        found = set_json(catalog, catalog.ask(**asked.model_dump()))
         yield _event("set", found.model_dump())
         yield _event("end", {})
     except DovetailError as error:
-        yield _event("problem", problem(_status(error), _told(error, catalog), ""))
+        yield _event("problem", problem(_status(error), told(error, catalog.folder), ""))
 
 
 def _event(name: str, data: object) -> str:
     return f"event: {name}\ndata: {json.dumps(data)}\n\n"
 
 
-def _add_errors(app: FastAPI) -> None:
+def _add_errors(app: FastAPI, folder: Path) -> None:
     def reply(request: Request, status: int, detail: str) -> JSONResponse:
         body = problem(status, detail, request.state.request_id)
         return JSONResponse(body, status, media_type="application/problem+json")
 
     @app.exception_handler(DovetailError)
     def ours(request: Request, error: DovetailError) -> JSONResponse:
-        return reply(request, _status(error), _told(error, None))
+        return reply(request, _status(error), told(error, folder))
 
     @app.exception_handler(RequestValidationError)
     def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -388,19 +392,26 @@ def _status(error: DovetailError) -> int:
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
 
 
-def _told(error: DovetailError, catalog: Catalog | None) -> str:
-    text = str(error)
-    return one_line(text.replace(str(catalog.folder), "the catalog") if catalog else text)
-
-
 def add_page(app: FastAPI) -> None:
-    """Serve the page at `/` and its files beside it."""
+    """Serve the page at `/`, its script and its style in one file each, and its icon."""
 
     @app.get("/", include_in_schema=False)
     def page() -> FileResponse:
-        return FileResponse(_PAGE / "index.html")
+        return FileResponse(PAGE / "index.html")
 
-    app.mount(PAGE_PREFIX.rstrip("/"), StaticFiles(directory=_PAGE), name="page")
+    @app.get(PAGE_PREFIX + "{name}", include_in_schema=False)
+    def file(request: Request, name: str) -> Response:
+        if name == "icon.svg":
+            return FileResponse(PAGE / name)
+        if (bundle := bundles().get(name)) is None:
+            raise HTTPException(404)
+        headers = {"etag": bundle.etag, "vary": "accept-encoding"}
+        if request.headers.get("if-none-match") == bundle.etag:
+            return Response(status_code=304, headers=headers)
+        packed = "gzip" in request.headers.get("accept-encoding", "")
+        body = bundle.body if packed else gzip.decompress(bundle.body)
+        headers |= {"content-encoding": "gzip"} if packed else {}
+        return Response(body, media_type=bundle.media_type, headers=headers)
 
 
 def examples(catalog: Catalog) -> list[str]:

@@ -7,16 +7,22 @@ how it is described to whoever calls; an agent pays for every key, so it gets fe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
+from pathlib import Path
 from typing import Any, TypeVar
 
+import pyarrow as pa
 from pydantic import BaseModel
 
-from dovetail.answer.answer import Answer, plain_rows
+from dovetail.answer.results import Answer, json_value, plain_rows
 from dovetail.api.catalog import Catalog
-from dovetail.domain import Candidate, Chosen, JoinEdge, Table, TableId, TableSet
-from dovetail.errors import NotFoundError
+from dovetail.domain import Candidate, Chosen, JoinEdge, Kind, Table, TableId, TableSet
+from dovetail.domain.schema import ddl
+from dovetail.domain.tables import NUMBERS, with_source_names
+from dovetail.errors import DovetailError, NotFoundError
+from dovetail.serve.query_parts import QueryParts
 from dovetail.text import cut, one_line
 
 # Phrases to look for that are taken, of which the first few are searched, and characters of each.
@@ -25,14 +31,28 @@ MOST_PHRASES, LONGEST_PHRASE = 20, 1_000
 # sampled rows, characters of a cell, of a text, of a schema slice and of a prompt.
 MOST_COLUMNS, _EXAMPLES, _MEMBERS, _ROWS = 200, 3, 200, 8
 _CELL, _TEXT, _SCHEMA, _PROMPT = 200, 1_000, 20_000, 40_000
+# Of what an agent is told: candidates with their joins, columns of each, characters on it.
+_CANDIDATES, _CANDIDATE_COLUMNS, _SENTENCE = 5, 5, 100
+
+
+# A cell of a row, as JSON has it; whole numbers beyond this bound are texts, for not all readers of
+# JSON have them exactly.
+Cell = bool | int | float | str | None
+_EXACT = 2**53
+
+
+# The folders before the name of a file; an address of the web is none.
+_FOLDERS = re.compile(r"(?<![\w./:])/(?:[^\s/'\":;,]+/)+")
 
 
 class TableRef(BaseModel):
-    """A table: its id, and by that its name and the label of its source."""
+    """A table: its id, and by that its name and the label of its source, which `source_name` is
+    short for."""
 
     id: str
     name: str
     source: str
+    source_name: str
 
 
 class RankedTable(TableRef):
@@ -67,12 +87,36 @@ class JoinBrief(BaseModel):
 
 
 class JoinDetail(JoinBrief):
-    """A join with its columns and the evidence for it; `after` is what both sides need first."""
+    """A join with its columns and the evidence for it; `after` is what both sides need first, and
+    `when` the condition on which a column refers to this table."""
 
     columns: list[list[str]]
     transform: str | None
     after: str | None
+    when: str | None
     evidence: dict[str, float]
+
+
+class DomainColumnView(BaseModel):
+    """A column of a key domain: what it refers to, how, and how many values find no partner."""
+
+    table: str
+    column: str
+    refers_to: str | None
+    after: str | None
+    match_rate: float
+    values_without_partner: int
+    examples: list[str]
+
+
+class KeyDomainView(BaseModel):
+    """Columns that hold the same identifiers; `masters` are where these are made, by source."""
+
+    name: str
+    normal_form: str
+    master: str
+    masters: dict[str, str]
+    columns: list[DomainColumnView]
 
 
 class OtherSet(BaseModel):
@@ -87,6 +131,12 @@ class OtherSet(BaseModel):
     reason: str
 
 
+class OtherReading(OtherSet):
+    """Another set, and how the question is read over it, in words."""
+
+    reading: str
+
+
 class CandidateBrief(BaseModel):
     """A table that was considered: what it is, and the columns that the question speaks of.
 
@@ -98,42 +148,73 @@ class CandidateBrief(BaseModel):
     columns: list[str]
 
 
-class TableSetBrief(BaseModel):
+class FoundTable(BaseModel):
+    """A table of a set and why it is there; `also` are its copies and partitions, and
+    `source_name` is short for its source, where that is longer."""
+
+    id: str
+    reason: str
+    source_name: str = ""
+    also: list[str] = []
+
+
+class FoundTables(BaseModel):
+    """The set of tables for a question, short: an agent pays for every character. Keys without
+    anything are left out.
+
+    Where `nothing_fits`, there is no table and `nearest` are told. `joins` are conditions with how
+    sure they are. `ddl` has CREATE TABLE of the set with an example value for each column;
+    `skeleton` is a query that the question seems to ask for, made without a model, `reading` how it
+    was read. `candidates` were considered and left out, the likeliest first; `candidate_joins` are
+    how they join each other and the set. `alternatives` are other sets that could be meant.
+    """
+
+    nothing_fits: bool = False
+    tables: list[FoundTable] = []
+    joins: list[str] = []
+    confidence: float | None = None
+    warnings: list[str] = []
+    ddl: str = ""
+    skeleton: str = ""
+    reading: str = ""
+    alternatives: list[list[str]] = []
+    nearest: list[str] = []
+    candidates: list[CandidateBrief] = []
+    candidate_joins: list[str] = []
+    truncated: bool = False
+
+
+class TableSetDetail(BaseModel):
     """The set of tables for a question. Where `nothing_fits`, it is empty and `nearest` are told.
 
     `candidates` were considered and left out, the likeliest first; `candidate_joins` are how they
     join each other and the set, with how sure that is. `ddl` has CREATE TABLE of the set with
-    example values and joins, for whoever writes SQL. `explanation` says what decided, where that
-    was asked for.
+    example values and joins, for whoever writes SQL; `skeleton` is a query that the question seems
+    to ask for, made without a model, and `reading` says how it was read; `parts` are those of the
+    skeleton, to be changed and given back. `explanation` says what decided, where that was asked
+    for. `answerable` is the probability that the catalog can answer the question, `uncovered` are
+    its words that no table covers.
     """
 
     question: str
     nothing_fits: bool
     tables: list[ChosenTable]
-    joins: list[JoinBrief]
+    joins: list[JoinDetail]
     connected: bool
     confidence: float | None
-    alternatives: list[OtherSet]
+    alternatives: list[OtherReading]
     nearest: list[str]
     candidates: list[CandidateBrief]
     candidate_joins: list[str]
     warnings: list[str]
     ddl: str
     truncated: bool
+    skeleton: str
+    reading: str
     explanation: dict[str, Any] | None
-
-
-class TableSetDetail(TableSetBrief):
-    """A set with the evidence of its joins, and what to write SQL with.
-
-    `answerable` is the probability that the catalog can answer the question, `uncovered` are its
-    words that no table covers; `skeleton` is a query over the joins, to start from.
-    """
-
-    joins: list[JoinDetail]  # type: ignore[assignment] # pydantic takes a narrower field
+    parts: QueryParts
     answerable: float | None
     uncovered: list[str]
-    skeleton: str
     prompt: str
 
 
@@ -158,12 +239,16 @@ class ColumnDetail(ColumnBrief):
 
 
 class TableBrief(TableRef):
-    """A table; `also` are its copies and partitions, which the table here represents."""
+    """A table; `sql` is what a query calls it, `also` are its copies and partitions, which it
+    represents, `domains` say of its columns which identifiers they hold, and where these are made.
+    """
 
+    sql: str
     rows: int
     columns: list[ColumnBrief]
     truncated: bool
     also: list[str]
+    domains: list[str]
 
 
 class Member(TableRef):
@@ -202,15 +287,19 @@ class TableDetail(TableBrief):
 
 
 class Rows(BaseModel):
-    """Rows as lists of cells, in the order of `columns`; `truncated` where there were more."""
+    """Rows as lists of cells, in the order of `columns`; `truncated` where there were more.
+
+    `types` are those of the columns: integer, real, text, boolean, date, timestamp … Cells are
+    numbers and truths where JSON has them exactly, and texts otherwise.
+    """
 
     columns: list[str]
-    rows: list[list[str | None]]
+    types: list[str]
+    rows: list[list[Cell]]
     truncated: bool
     warnings: list[str]
 
 
-SetModel = TypeVar("SetModel", bound=TableSetBrief)
 TableModel = TypeVar("TableModel", bound=TableBrief)
 JoinModel = TypeVar("JoinModel", bound=JoinBrief)
 
@@ -224,6 +313,11 @@ def safe(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, 4)
     return one_line(cut(value, _TEXT)) if isinstance(value, str) else value
+
+
+def told(error: DovetailError, folder: Path) -> str:
+    """What is said of an error to who asks: one line, without paths of this machine."""
+    return one_line(_FOLDERS.sub("", str(error).replace(str(folder), "the catalog")))
 
 
 def find_table(catalog: Catalog, name: str) -> Table:
@@ -240,9 +334,14 @@ def find_table(catalog: Catalog, name: str) -> Table:
         raise
 
 
-def ranked(candidate: Candidate) -> RankedTable:
+def named(catalog: Catalog, document: Any) -> Any:
+    """JSON made safe, with the short names of sources."""
+    return safe(with_source_names(document, catalog.reader.source_names))
+
+
+def ranked(catalog: Catalog, candidate: Candidate) -> RankedTable:
     """A table of the ranking, with the parts of its score."""
-    return RankedTable.model_validate(safe(candidate.to_dict()))
+    return RankedTable.model_validate(named(catalog, candidate.to_dict()))
 
 
 def join(edge: JoinEdge, model: type[JoinModel]) -> JoinModel:
@@ -262,8 +361,58 @@ def joins_among(catalog: Catalog, tables: Iterable[TableId]) -> list[JoinEdge]:
     return [edges[key] for key in sorted(edges, key=lambda key: (-edges[key].score, key))]
 
 
-def set_json(catalog: Catalog, found: TableSet, model: type[SetModel]) -> SetModel:
-    """A set with as much as the model has of it."""
+def _readings(catalog: Catalog, found: TableSet) -> Iterator[dict[str, Any]]:
+    """The alternatives of a set, each with how the question is read over it."""
+    for other in found.alternatives:
+        given = named_set(catalog, found.question, map(str, other.tables))
+        yield other.to_dict() | {"reading": catalog.completed(given).reading}
+
+
+def found_tables(catalog: Catalog, found: TableSet) -> FoundTables:
+    """A set as an agent gets it."""
+    schema, others = ddl(found.details, names=found.names, examples=1), catalog.considered(found)
+    names = catalog.reader.source_names
+    short = {label: name for label, name in names.items() if len(name) < len(label)}
+    told = FoundTables(
+        nothing_fits=not found,
+        tables=[
+            FoundTable(
+                id=str(one.id),
+                reason=one.reason,
+                source_name=short.get(one.id.source, ""),
+                also=list(map(str, one.also)),
+            )
+            for one in found.tables
+        ],
+        joins=[
+            f"{edge.condition(found.names)} ({edge.cardinality}, {edge.score:.2f})"
+            for edge in found.joins
+        ],
+        confidence=found.confidence,
+        warnings=list(found.warnings),
+        alternatives=[list(map(str, other.tables)) for other in found.alternatives],
+        nearest=list(map(str, found.nearest)),
+        candidates=[
+            CandidateBrief(
+                id=str(one.id),
+                description=cut(one.description, _SENTENCE),
+                columns=list(one.columns[:_CANDIDATE_COLUMNS]),
+            )
+            for one in others.tables[:_CANDIDATES]
+        ],
+        candidate_joins=_conditions(others.joins[:_CANDIDATES]),
+        truncated=len(schema) > _SCHEMA,
+    )
+    texts = {"ddl": schema[:_SCHEMA], "skeleton": found.skeleton, "reading": found.reading}
+    return FoundTables.model_validate(safe(told.model_dump()) | texts)
+
+
+def _conditions(edges: Iterable[JoinEdge]) -> list[str]:
+    return [f"{edge.condition()} ({edge.score:.2f})" for edge in edges]
+
+
+def set_json(catalog: Catalog, found: TableSet) -> TableSetDetail:
+    """A set with all that is known of it."""
     schema, others = found.ddl(), catalog.considered(found)
     texts = {
         "question": one_line(found.question),
@@ -279,22 +428,22 @@ def set_json(catalog: Catalog, found: TableSet, model: type[SetModel]) -> SetMod
             {"id": str(one.id), "description": one.description, "columns": one.columns}
             for one in others.tables
         ],
-        "candidate_joins": [f"{edge.pairs} ({edge.score:.2f})" for edge in others.joins],
+        "candidate_joins": _conditions(others.joins),
         "explanation": found.explanation,
         "trace": None,
     }
-    return model.model_validate(safe(found.to_dict() | more) | texts)
+    more |= {"parts": found.parts, "alternatives": list(_readings(catalog, found))}
+    return TableSetDetail.model_validate(named(catalog, found.to_dict() | more) | texts)
 
 
-def given_set(catalog: Catalog, question: str, tables: Iterable[str]) -> TableSetDetail:
+def named_set(catalog: Catalog, question: str, tables: Iterable[str]) -> TableSet:
     """A set that somebody names, such as an alternative, as if it had been found."""
     ids = list(dict.fromkeys(find_table(catalog, table).id for table in tables))
     chosen = tuple(Chosen(table, 1.0, "given", "you chose it") for table in ids)
     edges = joins_among(catalog, ids)
     surest = {frozenset((edge.left, edge.right)): edge for edge in reversed(edges)}
     joins = tuple(edge for edge in edges if surest[frozenset((edge.left, edge.right))] is edge)
-    details = tuple(catalog[table] for table in ids)
-    return set_json(catalog, TableSet(question, chosen, joins, details=details), TableSetDetail)
+    return TableSet(question, chosen, joins)
 
 
 def table(catalog: Catalog, name: str, model: type[TableModel]) -> TableModel:
@@ -313,7 +462,7 @@ def table(catalog: Catalog, name: str, model: type[TableModel]) -> TableModel:
         "sample": [[cell and cut(cell, _CELL) for cell in row] for row in shown["sample"][:_ROWS]],
         "family": family and family | {"members": family["members"][:_MEMBERS]},
     }
-    return model.model_validate(safe(shown | more))
+    return model.model_validate(named(catalog, shown | more))
 
 
 def answer_rows(answer: Answer, most_rows: int) -> Rows:
@@ -322,6 +471,7 @@ def answer_rows(answer: Answer, most_rows: int) -> Rows:
     cells = zip(*(column.to_pylist() for column in shown.columns), strict=True)
     return Rows(
         columns=safe(answer.columns),
+        types=[_type(field.type) for field in answer.rows.schema],
         rows=[[_cell(value) for value in row] for row in cells],
         truncated=answer.truncated or len(answer.rows) > most_rows,
         warnings=safe(answer.warnings),
@@ -330,10 +480,43 @@ def answer_rows(answer: Answer, most_rows: int) -> Rows:
 
 def sampled_rows(shown: Table, limit: int) -> Rows:
     """Sampled rows of a table, as the catalog keeps them: no source is read."""
-    rows = [[_cell(value) for value in row] for row in islice(shown.sample, limit)]
+    kinds = [column.profile.kind for column in shown.columns]
+    rows = [
+        [_cell(_read(text, kind)) for text, kind in zip(row, kinds, strict=True)]
+        for row in islice(shown.sample, limit)
+    ]
     columns = [one_line(column.name) for column in shown.columns]
-    return Rows(columns=columns, rows=rows, truncated=shown.rows > len(rows), warnings=[])
+    types = [column.profile.kind.value for column in shown.columns]
+    return Rows(
+        columns=columns, types=types, rows=rows, truncated=shown.rows > len(rows), warnings=[]
+    )
 
 
-def _cell(value: object) -> str | None:
-    return None if value is None else one_line(cut(str(value), _CELL))
+def _read(text: str | None, kind: Kind) -> Cell:
+    """The number that a sampled text is in a column of numbers."""
+    try:
+        if text is not None and kind in NUMBERS:
+            return int(text) if kind is Kind.INTEGER else float(text)
+    except ValueError:  # one that was cut
+        pass
+    return text
+
+
+def _type(kind: pa.DataType) -> str:
+    """A type of Arrow by the word for what it holds, as kinds of columns are called."""
+    if pa.types.is_integer(kind):
+        return "integer"
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return "real"
+    if pa.types.is_timestamp(kind):
+        return "timestamp"
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return "text"
+    return {pa.bool_(): "boolean", pa.date32(): "date"}.get(kind, str(kind))
+
+
+def _cell(value: object) -> Cell:
+    plain: Cell = json_value(value)
+    if isinstance(plain, str) or (isinstance(plain, int) and abs(plain) > _EXACT):
+        return one_line(cut(str(plain), _CELL))
+    return plain

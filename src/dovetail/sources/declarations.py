@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dovetail.atomic import open_regular
 from dovetail.domain import DeclaredForeignKey, DeclaredKeys
 from dovetail.domain.sql import identifier
 from dovetail.errors import SourceError
@@ -174,9 +175,9 @@ def trimmed(comment: str) -> str:
     return cut(text, LONGEST_COMMENT)
 
 
-def listing(name: str, schema: str, table: str, weight: int) -> Listing:
+def listing(name: str, schema: str, table: str, weight: int, *, apart: bool = False) -> Listing:
     """A table of a database, with the schema and the name that it has there."""
-    return Listing(name, json.dumps([schema, table]), weight)
+    return Listing(name, json.dumps([schema, table]), weight, apart)
 
 
 def names(tables: Sequence[TableName], default_schema: str) -> list[str]:
@@ -253,15 +254,17 @@ def _is_text(value: Any) -> bool:
 
 
 def described(
-    tables: Sequence[Listing], label: str, descriptions: Mapping[str, Declaration]
-) -> Iterator[tuple[str, Declaration]]:
-    """What is said of tables, by their own names: `source::name`, the name, or its last part."""
-    folded = {name.casefold(): about for name, about in descriptions.items()}
+    tables: Sequence[Listing], label: str, descriptions: Mapping[str, object]
+) -> Iterator[tuple[str, str]]:
+    """The tables that are described, each with what it is called there: `source::name`, the name,
+    or its last part."""
+    folded = {name.casefold(): name for name in descriptions}
     for table in tables:
         last = table.name.replace("\\", "/").rpartition("/")[2]
         for name in (f"{label}::{table.name}", table.name, last):
-            if about := descriptions.get(name) or folded.get(name.casefold()):
-                yield table.name, about
+            called = name if name in descriptions else folded.get(name.casefold())
+            if called is not None:
+                yield table.name, called
                 break
 
 
@@ -277,6 +280,7 @@ def merged(own: Declaration, described: Declaration) -> Declaration:
 def parquet_comments(file: str) -> Declaration:
     """The descriptions in the metadata of a Parquet file: of Arrow's fields, or as Spark writes."""
     try:
+        open_regular(file).close()
         schema = pq.read_schema(file)
     except (OSError, UnicodeError, pa.ArrowException):
         return Declaration()  # whoever reads its rows says what is wrong with it

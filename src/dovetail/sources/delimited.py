@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import codecs
 import csv
-import io
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import duckdb
 import pyarrow as pa
 
-from dovetail.errors import SourceError
+from dovetail.errors import SourceError, UsageError
 from dovetail.sources import duck
+from dovetail.sources.text_encoding import marked_encoding
 
 _DELIMITERS = ",;\t|"
 _FIRST_LOOK = 1 << 16
@@ -28,12 +30,13 @@ _EUROPEAN = r"\s*|\s*[-+]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?\s*"
 _COMMA = r".*,\d+\s*"
 _FEW_ROWS = 1000
 _DOUBLE_QUOTED = "quote = '\"', escape = '\"'"
-_BOMS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+# Days as they are written with points, the day first, and with a time.
+_DAY = r"\s*|\s*\d{1,2}\.\d{1,2}\.\d{4}(\s+\d{1,2}:\d{2}(:\d{2})?)?\s*"
+_DAY_FORMATS = "['%d.%m.%Y', '%d.%m.%Y %H:%M', '%d.%m.%Y %H:%M:%S']"
+# Of the rows of a file, at most so many may be left out for a wrong number of values.
+_RAGGED_SHARE = 0.1
+LEFT_OUT, _COUNTED = "ignore_errors = true", "store_rejects = true, rejects_limit = 100000"
+_NUMBER = re.compile(r"\s*[-+]?\d[\d.,:/ -]*\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +61,51 @@ class Dialect:
         ]
 
 
-def read_csv(files: Sequence[str], dialect: Dialect, *, long_lines: bool) -> str:
+def read_csv(files: Sequence[str], dialect: Dialect, *, long_lines: bool, ragged: str = "") -> str:
     """A read_csv call for files of one dialect, all their values text.
 
     `long_lines` reads lines beyond DuckDB's limit, which it gets right on one thread only, and
-    there it drops a last value whose quote is never closed: so that is looked for here.
+    there it drops a last value whose quote is never closed: so that is looked for here. `ragged`
+    says what becomes of lines with another number of values; by itself that is an error.
     """
     options = [*dialect.options(), "hive_partitioning = false", "auto_detect = false"]
+    options += [ragged] if ragged else []
     if long_lines:
         _refuse_unclosed(files, dialect.quote)
         options += ["parallel = false", _LONG_LINES]
     columns = ", ".join(f"{duck.literal(name)}: 'VARCHAR'" for name in dialect.columns)
     return f"read_csv({duck.file_list(files)}, {', '.join(options)}, columns = {{{columns}}})"
+
+
+def ragged_lines(file: str, dialect: Dialect, *, long_lines: bool) -> dict[str, str]:
+    """The first line of a file that has more or fewer values than its header, and what to tell.
+
+    A few are left out. A file in which they are many was read in a wrong way: that is an error, as
+    is whatever else is wrong with a line.
+    """
+    relation = read_csv([file], dialect, long_lines=long_lines, ragged=_COUNTED)
+    connection = duck.cursor()
+    ((rows,),) = duck.run(f"SELECT count(*) FROM {relation}", connection).fetchall()
+    rejected = duck.run(
+        "SELECT line, CAST(error_type AS VARCHAR), error_message FROM reject_errors ORDER BY line",
+        connection,
+    ).fetchall()
+    connection.close()
+    for line, kind, message in rejected:
+        if not kind.endswith(" COLUMNS"):
+            raise duckdb.InvalidInputException(f"CSV Error on Line: {line}\n{message}")
+    if not rejected:
+        return {}
+    line, _, message = rejected[0]
+    wanted, values = re.findall(r"\d+", message)[:2]
+    lines = rows + len(rejected)
+    if len(rejected) > _RAGGED_SHARE * lines:
+        raise SourceError(
+            f"{len(rejected):,} of {lines:,} lines do not have {wanted} values (line {line:,} has "
+            f"{values}); say which line names the columns: dovetail index FILE --csv header=N"
+        )
+    more = f", as {len(rejected) - 1:,} more lines do not" if len(rejected) > 1 else ""
+    return {f"line {line:,}": f"has {values} values, not {wanted}{more}"}
 
 
 def first_line(file: str) -> bytes:
@@ -80,54 +116,51 @@ def first_line(file: str) -> bytes:
     return head.partition(b"\n")[0]
 
 
-def encoding_of(file: str) -> str:
-    """The encoding that the first bytes announce: 'utf-8' where they do not."""
-    head = _head(file)
-    return next((name for mark, name in _BOMS if head.startswith(mark)), "utf-8")
+def is_marked(file: str) -> bool:
+    """Whether the first bytes of a file announce an encoding other than UTF-8."""
+    return marked_encoding(_head(file)) != "utf-8"
 
 
-def as_utf8(file: str, to: str, *, one_line_end: bool = False) -> None:
-    """Write a text file again in UTF-8, and if asked to with one kind of line end.
+def in_plain_spelling(relation: str, dialect: Dialect) -> str:
+    """The relation with numbers and days as others write them, where all of a column's values are.
 
-    In UTF-8 with other bytes between, those are Windows-1252, of which Latin-1 is a part.
+    A decimal comma becomes a point, only where commas do not separate the values: there `1,234` may
+    be a whole number. A day with points, which has its day first everywhere, becomes an ISO date.
     """
-    encoding = encoding_of(file)
-    errors = _WESTERN if encoding == "utf-8" else "strict"
-    plain = codecs.getincrementaldecoder(encoding)(errors)
-    decode = io.IncrementalNewlineDecoder(plain, translate=True) if one_line_end else plain
-    try:
-        with pa.input_stream(file) as stream, open(to, "w", encoding="utf-8", newline="") as out:
-            while chunk := stream.read(1 << 20):
-                out.write(decode.decode(chunk))
-            out.write(decode.decode(b"", final=True))
-    except OSError as error:
-        raise SourceError(f"cannot be written as UTF-8 to {to}: {error}") from None
-
-
-def with_decimal_points(relation: str, dialect: Dialect) -> str:
-    """The relation with points in place of commas in columns whose numbers have those.
-
-    Only where commas do not separate the values: there `1,234` may be a whole number.
-    """
-    if dialect.delimiter == ",":
-        return relation
     names = [duck.identifier(name) for name in dialect.columns]
-    tests = [
-        f"bool_and({_matches(name, _EUROPEAN)}), bool_or({_matches(name, _COMMA)})"
-        for name in names
-    ]
-    ((*few,),) = duck.fetch(f"SELECT {', '.join(tests)} FROM (FROM {relation} LIMIT {_FEW_ROWS})")
-    candidates = [name for at, name in enumerate(names) if few[2 * at] and few[2 * at + 1]]
-    if not candidates:
-        return relation
-    test = ", ".join(f"bool_and({_matches(name, _EUROPEAN)})" for name in candidates)
-    ((*all_rows,),) = duck.fetch(f"SELECT {test} FROM {relation}")
-    changed = [
-        f"replace(replace({name}, '.', ''), ',', '.') AS {name}"
-        for name, fits in zip(candidates, all_rows, strict=True)
-        if fits
-    ]
+    spellings = [_iso_day] if dialect.delimiter == "," else [_iso_day, _decimal_point]
+    tests = [spell(name) for spell in spellings for name in names]
+    candidates = _holding(tests, f"(FROM {relation} LIMIT {_FEW_ROWS})")
+    changed = [test.change for test in _holding(candidates, relation)] if candidates else []
     return f"(SELECT * REPLACE ({', '.join(changed)}) FROM {relation})" if changed else relation
+
+
+class _Spelling(NamedTuple):
+    """SQL on a column: whether all values are spelled so, whether one shows it, and the change."""
+
+    every: str
+    some: str
+    change: str
+
+
+def _decimal_point(name: str) -> _Spelling:
+    change = f"replace(replace({name}, '.', ''), ',', '.') AS {name}"
+    return _Spelling(_matches(name, _EUROPEAN), _matches(name, _COMMA), change)
+
+
+def _iso_day(name: str) -> _Spelling:
+    moment = f"try_strptime(trim({name}), {_DAY_FORMATS})"
+    blank = f"trim({name}) = ''"
+    every = f"({_matches(name, _DAY)} AND ({blank} OR {moment} IS NOT NULL))"
+    text = f"coalesce(replace(CAST({moment} AS VARCHAR), ' 00:00:00', ''), {name})"
+    return _Spelling(every, f"NOT {blank}", f"{text} AS {name}")
+
+
+def _holding(tests: Sequence[_Spelling], relation: str) -> list[_Spelling]:
+    """The tests that hold over a relation."""
+    asked = ", ".join(f"bool_and({test.every}) AND bool_or({test.some})" for test in tests)
+    ((*held,),) = duck.fetch(f"SELECT {asked} FROM {relation}")
+    return [test for test, holds in zip(tests, held, strict=True) if holds]
 
 
 def _matches(name: str, pattern: str) -> str:
@@ -147,11 +180,47 @@ def complaint(message: str) -> str:
     return f"{position}: {causes[0]}" if causes else position
 
 
-def dialect_of(file: str, *, tab: bool) -> Dialect:
-    """How a file is written, by its first rows."""
+def csv_options(text: str) -> dict[str, int | str]:
+    """What somebody says of CSV files: their encoding, and which line names the columns (0: none).
+
+    >>> csv_options("encoding=sjis, header=3"), csv_options("")
+    ({'encoding': 'shift_jis', 'header': 3}, {})
+    """
+    options: dict[str, int | str] = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        name, _, value = (each.strip() for each in part.partition("="))
+        try:
+            if name == "encoding":
+                options[name] = codecs.lookup(value).name
+            elif name == "header" and value.isdecimal():
+                options[name] = int(value)
+            else:
+                raise UsageError(
+                    f"csv {part!r} is not understood; give encoding=NAME, header=N, or both"
+                )
+        except (LookupError, ValueError):
+            raise UsageError(
+                f"the encoding {value!r} is not known; there are shift_jis, gbk, big5, euc_kr, "
+                "cp1251, latin-1 and others that Python has"
+            ) from None
+    return options
+
+
+def dialect_of(file: str, *, tab: bool, header: int | None = None) -> Dialect:
+    """How a file is written, by its first rows.
+
+    `header` is the line that names the columns, where somebody says it; 0 is none.
+    """
     lines = [line.decode("utf-8", "replace") for line in _head(file).splitlines()]
     delimiters = "\t" if tab else _DELIMITERS
     fixed = f", delim = {duck.literal(delimiters)}" if tab else ""
+    if header is not None:
+        skip = max(header - 1, 0)
+        said = f"{fixed}, skip = {skip}, header = {str(header > 0).lower()}"
+        dialect = _sniff(file, f", {_DOUBLE_QUOTED}{said}")
+        if dialect is None or not dialect.quote:
+            dialect = _of_first_line(lines[skip] if skip < len(lines) else "", delimiters)
+        return replace(dialect, skip=skip, header=header > 0)
     # Quotes may begin after the rows that DuckDB looks at, so they are expected at first.
     for options in (f", {_DOUBLE_QUOTED}{fixed}", fixed):
         dialect = _sniff(file, options)
@@ -193,7 +262,17 @@ def _plausible(dialect: Dialect, lines: list[str], delimiters: str) -> bool:
     titles = lines[: dialect.skip]
     if titles and not titles[-1].strip(f" {dialect.delimiter}"):
         return True
-    return all(2 * (line.count(dialect.delimiter) + 1) <= len(dialect.columns) for line in titles)
+    cells = [line.count(dialect.delimiter) + 1 for line in titles]
+    if all(2 * number <= len(dialect.columns) for number in cells):
+        return True
+    return max(cells) < len(dialect.columns) and _names_columns(dialect, lines)
+
+
+def _names_columns(dialect: Dialect, lines: list[str]) -> bool:
+    """Whether the header holds words alone, and the line below it a number: it names columns."""
+    below = next(csv.reader(lines[dialect.skip + 1 :][:1], delimiter=dialect.delimiter), [])
+    named = not any(map(_NUMBER.fullmatch, dialect.columns))
+    return dialect.header and named and any(map(_NUMBER.fullmatch, below))
 
 
 def _of_first_line(line: str, delimiters: str) -> Dialect:
@@ -214,17 +293,3 @@ def _refuse_unclosed(files: Sequence[str], quote: str) -> None:
                 quotes += chunk.count(quote.encode())
         if quotes % 2:
             raise SourceError(f"has a quote ({quote}) that is never closed")
-
-
-def _read_western(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    raw = error.object[error.start : error.end]
-    try:
-        return raw.decode("cp1252"), error.end
-    except UnicodeDecodeError:  # five bytes have no character there
-        return raw.decode("latin-1"), error.end
-
-
-_WESTERN = "dovetail-western"
-codecs.register_error(_WESTERN, _read_western)

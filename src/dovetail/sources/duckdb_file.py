@@ -41,7 +41,7 @@ class DuckdbSource:
             )
         weight = os.stat(self._path).st_size // max(len(rows), 1)
         named = zip(names(rows, "main"), rows, strict=True)
-        return [listing(name, schema, table, weight) for name, (schema, table) in named]
+        return [listing(name, schema, table, weight, apart=True) for name, (schema, table) in named]
 
     def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
         """As with SQLite, only the file as a whole can be vouched for."""

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dovetail.atomic import open_regular
 from dovetail.errors import RescanError, SourceError
 from dovetail.sources import delimited, duck
 from dovetail.sources.lake_tables import LAKES, checked_relation, log_files
+from dovetail.sources.text_encoding import as_utf8
 from dovetail.sources.workbook import read_sheet
 
 # Formats whose values are all text, of a kind that is for us to find out.
@@ -24,11 +28,19 @@ _IN_PLACE = ("parquet", "json")
 _FILE_MAGIC, _OLD_FEATHER = b"ARROW1", b"FEA1"
 
 
+# Levels of JSON that are read, and what each byte adds to them.
+_DEEPEST, _QUOTE = 500, ord('"')
+_STEPS = np.zeros(256, np.int8)
+_STEPS[list(b"[{")], _STEPS[list(b"]}")] = 1, -1
+
+
 class FileReader:
     """Reads the files of one source; it remembers which tables must be read another way.
 
     `fetch` brings a file to this machine, where files are elsewhere: one of a format that is not
-    read where it is, and one that is `wanted` here. `complaint` makes one line of an error.
+    read where it is, and one that is `wanted` here. `complaint` makes one line of an error. `said`
+    is what the user says of CSV files: `encoding`, and which line is the `header`. `ragged` has for
+    each table, by file, the lines that were left out.
     """
 
     def __init__(
@@ -37,7 +49,12 @@ class FileReader:
         *,
         wanted: Callable[[str], bool] = lambda _: False,
         complaint: Callable[[str], str] = duck.one_line,
+        said: Mapping[str, int | str] = MappingProxyType({}),
     ) -> None:
+        self._encoding = str(said.get("encoding", ""))
+        header = said.get("header")
+        self._header = None if header is None else int(header)
+        self.ragged: dict[str, dict[str, dict[str, str]]] = {}
         self._fetch = fetch
         self._wanted = wanted
         self._complaint = complaint
@@ -55,7 +72,9 @@ class FileReader:
         if kind in LAKES or self._stays_there(kind, file):
             return file
         file = self._here(kind, file)
-        open(file, "rb").close()  # one that is gone or closed to us says so plainly
+        open_regular(file).close()  # one that is gone, closed to us or a pipe says so plainly
+        if kind == "json":
+            require_shallow(file)
         if kind in _DELIMITED:
             return self._dialect(kind, self._in_utf8(table, file))
         if kind == "parquet":
@@ -67,12 +86,19 @@ class FileReader:
 
     def relation(self, table: str, kind: str, files: Sequence[str], *, sheet: str = "") -> str:
         """A call of DuckDB that gives the rows of files of one shape."""
-        files = [self._here(kind, file) for file in files]
+        given, files = files, [self._here(kind, file) for file in files]
         if kind in _DELIMITED:
             files = [self._in_utf8(table, file) for file in files]
             dialect = self._dialect(kind, files[0])
-            relation = delimited.read_csv(files, dialect, long_lines=table in self._long_lines)
-            return delimited.with_decimal_points(relation, dialect)
+            long_lines, ragged = table in self._long_lines, ""
+            if table in self.ragged:
+                ragged = delimited.LEFT_OUT
+                for file, named in zip(files, given, strict=True):
+                    self.ragged[table][named] = delimited.ragged_lines(
+                        file, dialect, long_lines=long_lines
+                    )
+            relation = delimited.read_csv(files, dialect, long_lines=long_lines, ragged=ragged)
+            return delimited.in_plain_spelling(relation, dialect)
         if kind in ("excel", "arrow"):
             files = [self._as_parquet(kind, file, sheet) for file in files]
             kind = "parquet"
@@ -101,6 +127,9 @@ class FileReader:
             yield
         except duckdb.InvalidInputException as error:
             reason = str(error)
+            if "Expected Number of Columns" in reason and table not in self.ragged:
+                self.ragged[table] = {}
+                raise RescanError(delimited.complaint(reason)) from None
             for sign, another_way in (
                 ("not utf-8 encoded", self._other_encoding),
                 ("Maximum line size", self._long_lines),
@@ -124,7 +153,7 @@ class FileReader:
         """The dialect of a file; of files that begin with the same header, that of the first."""
         key = (kind, delimited.first_line(file))
         if key not in self._dialects:
-            dialect = delimited.dialect_of(file, tab=kind == "tsv")
+            dialect = delimited.dialect_of(file, tab=kind == "tsv", header=self._header)
             if not dialect.header or dialect.skip:
                 return dialect
             self._dialects[key] = dialect
@@ -132,14 +161,14 @@ class FileReader:
 
     def _in_utf8(self, table: str, file: str) -> str:
         """The file itself, or if it is in another encoding, where it is written again."""
-        other = table in self._other_encoding or delimited.encoding_of(file) != "utf-8"
+        other = table in self._other_encoding or bool(self._encoding) or delimited.is_marked(file)
         one_end = table in self._line_ends
         if not other and not one_end:
             return file
         key = (file, str(one_end))
         if key not in self._written_again:
             target = self._scratch("csv")
-            delimited.as_utf8(file, target, one_line_end=one_end)
+            as_utf8(file, target, encoding=self._encoding, one_line_end=one_end)
             self._written_again[key] = target
         return self._written_again[key]
 
@@ -186,10 +215,35 @@ def write_parquet(file: str, target: str) -> None:
             reader = pa.ipc.open_file(source) if in_file else pa.ipc.open_stream(source)
             with pq.ParquetWriter(target, reader.schema) as out:
                 for batch in _batches(reader, in_file=in_file):
+                    # Offsets may lead out of their buffers, to whatever is there in memory.
+                    batch.validate(full=True)
                     out.write_batch(batch)
-    except (pa.ArrowException, NotImplementedError) as error:
+    except (pa.ArrowException, NotImplementedError, MemoryError) as error:
         reason = " ".join(str(error).split())[:200]
         raise SourceError(f"does not read as an Arrow file: {reason}") from None
+
+
+def require_shallow(file: str) -> None:
+    """Refuse JSON that is nested beyond what its reader takes: it would end the process.
+
+    Brackets in texts do not count; what is escaped in them is taken out first.
+    """
+    depth, inside, rest = 0, 0, b""
+    with pa.input_stream(file) as stream:
+        while chunk := stream.read(1 << 22):
+            chunk = rest + chunk
+            rest = chunk[len(chunk.rstrip(b"\\")) :]  # it may escape what comes next
+            chunk = chunk[: len(chunk) - len(rest)]
+            plain = chunk.replace(b"\\\\", b"").replace(b'\\"', b"")
+            signs = np.frombuffer(plain, np.uint8)
+            quoted = np.bitwise_xor.accumulate(signs == _QUOTE) ^ bool(inside)
+            steps = _STEPS[signs]
+            steps[quoted] = 0
+            levels = depth + np.cumsum(steps, dtype=np.int64)
+            if len(levels):
+                if levels.max() > _DEEPEST:
+                    raise SourceError(f"is nested more than {_DEEPEST} levels deep")
+                depth, inside = int(levels[-1]), int(quoted[-1])
 
 
 def _batches(reader: pa.RecordBatchReader, *, in_file: bool) -> Iterator[pa.RecordBatch]:

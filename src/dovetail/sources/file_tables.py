@@ -20,10 +20,13 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dovetail.atomic import open_regular
 from dovetail.errors import SourceError
 from dovetail.sources.declarations import is_descriptions
 from dovetail.sources.lake_tables import LAKES, log_among, log_files
 from dovetail.sources.walk import (
+    PACKED,
+    PLAIN_TEXT,
     Entry,
     anchor,
     is_wild,
@@ -77,6 +80,12 @@ class FileTable:
     @property
     def is_one_file(self) -> bool:
         return self.parts == ("",)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is text that takes no more than its bytes say, however it is made."""
+        packed = any(self.path(part).lower().endswith(PACKED) for part in self.parts)
+        return self.format in PLAIN_TEXT and not packed
 
     @property
     def location(self) -> str:
@@ -385,6 +394,7 @@ def column_names(path: str, kind: str) -> frozenset[str]:
     if "://" in path:  # a look at a file far away is no glance
         return frozenset()
     try:
+        open_regular(path).close()
         if kind == "parquet":
             return frozenset(pq.read_schema(path).names)
         with pa.input_stream(path) as stream:

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
 
@@ -39,14 +39,14 @@ class FilesSource:
 
     def __init__(self, spec: SourceSpec) -> None:
         self._spec = spec
-        self._reader = FileReader()
+        self._reader = FileReader(said=spec.options)
         # Parts of tables that an attempt has shown to be broken, with the reason.
         self._broken: dict[str, dict[str, str]] = {}
 
     def tables(self) -> Sequence[Listing]:
         """List tables, each by its path below the source, without the suffix if unambiguous."""
         return [
-            Listing(table.name, table.location, size_of(table.files()))
+            Listing(table.name, table.location, size_of(table.files()), apart=not table.is_plain)
             for table in file_tables(self._spec.location)
         ]
 
@@ -81,7 +81,18 @@ def scan_files(name: str, table: FileTable, reader: FileReader, broken: dict[str
     with explain():
         reader.shape(name, table.format, table.root)
         relation = reader.relation(name, table.format, [table.root], sheet=table.sheet)
-    return duck.scan(relation, explain, untyped=table.format in UNTYPED)
+    scan = duck.scan(relation, explain, untyped=table.format in UNTYPED)
+    return replace(scan, left_out=_lines_left_out(name, table, reader))
+
+
+def _lines_left_out(name: str, table: FileTable, reader: FileReader) -> dict[str, str]:
+    """The lines that are left out, each after the part that it is in."""
+    told = reader.ragged.get(name, {})
+    return {
+        f"{part}/{line}" if part else line: reason
+        for part in table.parts
+        for line, reason in told.get(table.path(part), {}).items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +119,7 @@ class PartsScan:
         self._is_blank = partial(reader.is_blank, table.format)
         self._shape = partial(reader.shape, name, table.format)
         self._relation = partial(reader.relation, name, table.format)
+        self._lines_left_out = partial(_lines_left_out, name, table, reader)
         self._broken = broken
         self._fields: dict[Hashable, dict[str, Field]] = {}
 
@@ -121,7 +133,8 @@ class PartsScan:
         constants = partition_types(map(self._table.values, self._table.parts))
         own = _united(chunks, constants, untyped=self._table.format in UNTYPED)
         columns = (*own, *(ScannedColumn(name, kind) for name, kind in constants.items()))
-        return Scan(columns, self._batches(chunks, own, constants), dict(self._broken))
+        left_out = self._broken | self._lines_left_out()
+        return Scan(columns, self._batches(chunks, own, constants), left_out)
 
     def _groups(self) -> list[tuple[Hashable, list[str]]]:
         """The parts that look alike, by shape and partition values."""

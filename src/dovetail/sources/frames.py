@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dovetail.atomic import make_folder, replace_file, replacing
 from dovetail.errors import SourceError, UsageError
+from dovetail.sealed import file_checksum, seal, unseal
 from dovetail.sources.walk import table_suffix
 
 _NOT_IN_A_NAME = re.compile(r"[\\\x00-\x1f\x7f]")
 _LONGEST = 200
+# The checksums of these files; no table, as its name begins with a dot.
+_CHECKSUMS = ".checksums.json"
 
 
 def write_frames(frames: Mapping[str, Any], folder: Path) -> Path:
@@ -31,20 +35,51 @@ def write_frames(frames: Mapping[str, Any], folder: Path) -> Path:
     tables = {_file_name(name): _to_arrow(name, frame) for name, frame in frames.items()}
     for name, table in tables.items():
         path = folder / name
-        temporary = path.with_name(f".{path.name}.new")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            pq.write_table(table, temporary)
-            temporary.replace(path)
+            make_folder(path.parent)
+            _note_checksums(folder, {name: None})  # it may be the old file or the new from now on
+            with replacing(path) as stream:
+                pq.write_table(table, stream)
         except (pa.ArrowException, NotImplementedError) as error:
-            temporary.unlink(missing_ok=True)
             raise SourceError(f"table {name!r} cannot be written as Parquet: {error}") from None
         except OSError as error:
             raise SourceError(
                 f"cannot write {path}: {error.strerror or error}; tables in memory are written "
                 "into the catalog's folder"
             ) from None
+    _note_checksums(folder, {name: file_checksum(folder / name) for name in tables})
     return folder
+
+
+def damaged_frames(folder: Path) -> Iterator[tuple[Path, str]]:
+    """The files that tables were written to and that are not as they were written."""
+    if not folder.exists():
+        return
+    try:
+        checksums = _checksums(folder)
+    except ValueError as error:
+        yield folder / _CHECKSUMS, str(error)
+        return
+    for name, checksum in checksums.items():
+        file = folder / name
+        if not file.is_file():
+            yield file, "it is missing"
+        elif checksum is not None and file_checksum(file) != checksum:
+            yield file, "its checksum does not match"
+
+
+def _checksums(folder: Path) -> dict[str, int | None]:
+    """The checksum of each file that tables were written to; None where the writer was stopped."""
+    file = folder / _CHECKSUMS
+    return unseal(file.read_bytes())["files"] if file.exists() else {}
+
+
+def _note_checksums(folder: Path, checksums: Mapping[str, int | None]) -> None:
+    try:
+        before = _checksums(folder)
+    except ValueError:
+        before = {}
+    replace_file(folder / _CHECKSUMS, seal({"files": {**before, **checksums}}))
 
 
 def is_frame(value: object) -> bool:

@@ -106,9 +106,11 @@ def require_inside(folder: str, files: Iterable[str]) -> None:
 
 
 def _in_folder(folder: str, file: str) -> bool:
-    path = file.removeprefix("file://")
-    tops = {os.path.abspath(folder) + os.sep, os.path.realpath(folder) + os.sep}
-    return "://" not in path and os.path.normpath(path).startswith(tuple(tops))
+    """Whether a path leads to a file below a folder, also where links are on the way."""
+    path, top = file.removeprefix("file://"), os.path.realpath(folder) + os.sep
+    named = (os.path.abspath(folder) + os.sep, top)
+    written = "://" not in path and os.path.normpath(path).startswith(named)
+    return written and os.path.realpath(path).startswith(top)
 
 
 def _in_bucket(folder: str, file: str) -> bool:
@@ -165,6 +167,7 @@ def checked_relation(
     """
     load_lake(kind)
     location = folder
+    require_inside(folder, log)
     if kind == "iceberg":
         location = newest_version(log, read)
         lists = manifest_lists(read(location))

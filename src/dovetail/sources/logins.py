@@ -78,13 +78,17 @@ def without_login(text: str) -> str:
     return HIDDEN if holds_login(text) else text
 
 
-def remember(spec: SourceSpec) -> None:
+def note_named(spec: SourceSpec) -> None:
     """Note that the user named a source: it may be sent the variables its URL leaves open."""
+    if spec.kind != "path":
+        _named.setdefault(spec.location, set()).update(_trusted(spec))
+
+
+def remember(spec: SourceSpec) -> None:
+    """Keep for later runs that the user named a source, once it was opened."""
     if spec.kind == "path":
         return
-    variables = _variables(spec)
-    _named.setdefault(spec.location, set()).update(variables)
-    remembered = _remembered()
+    variables, remembered = _trusted(spec), _remembered()
     if variables <= remembered.get(spec.location, set()):
         return
     remembered.setdefault(spec.location, set()).update(variables)
@@ -110,9 +114,18 @@ def require_named(spec: SourceSpec) -> None:
 
 def _variables(spec: SourceSpec) -> set[str]:
     """The variables that a login comes from: those the URL names, and those it leaves it to."""
-    explicit = {name for text in spec.credentials.values() for name in VARIABLE.findall(text)}
     usual = LOGIN_VARIABLES.get(spec.kind, {})
-    return explicit | {name for key, name in usual.items() if key not in spec.credentials}
+    return _explicit(spec) | {name for key, name in usual.items() if key not in spec.credentials}
+
+
+def _trusted(spec: SourceSpec) -> set[str]:
+    """The variables that whoever names a source lets it have: a password in the URL is not kept, so
+    later runs take that of the environment."""
+    return _explicit(spec) | set(LOGIN_VARIABLES.get(spec.kind, {}).values())
+
+
+def _explicit(spec: SourceSpec) -> set[str]:
+    return {name for text in spec.credentials.values() for name in VARIABLE.findall(text)}
 
 
 def _remembered() -> dict[str, set[str]]:

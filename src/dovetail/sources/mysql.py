@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from dovetail.ports import Declaration, Fingerprint, Listing, Scan, SourceSpec
+from dovetail.ports import Listing, SourceSpec
 from dovetail.sources import duck, server
-from dovetail.sources.declarations import Row, declarations, listing, qualified_name
+from dovetail.sources.declarations import TableName, qualified_name
 from dovetail.sources.logins import LOGIN_VARIABLES
 from dovetail.sources.projection import DOUBLE_DIGITS
 from dovetail.sources.server import Asked, Server
-from dovetail.sources.server_batches import ServerBatches, TablesAhead, Wanted, fetch_apart
+from dovetail.sources.server_source import ServerSource, State, Version
 
 _REMEDY = "check host, port, database and login (the URL, or MYSQL_USER and MYSQL_PWD)"
 # Its client would else have the server deflate every row: four times as long as sending it.
@@ -32,22 +32,23 @@ _OPTIONS: dict[str, bool | str] = {
 # partition none. MySQL serves the time from another cache, so there it does not count.
 _TABLES = """
 SELECT CONVERT(table_name USING utf8mb4), CONVERT(table_type USING utf8mb4),
-       CAST(COALESCE(data_length, 0) AS SIGNED), COALESCE(table_rows = 0, 0),
+       CAST(COALESCE(data_length, 0) AS SIGNED),
        CONCAT(create_time, ' ', update_time, ' ', table_rows),
        TIMESTAMPDIFF(SECOND, GREATEST(create_time, update_time), NOW()) >= 2 AND engine = 'InnoDB'
          AND VERSION() LIKE '%MariaDB%', COALESCE(create_options LIKE '%partitioned%', 0)
 FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY BINARY table_name
 """
 _COLUMNS = """
-SELECT CONVERT(table_name USING utf8mb4), CONVERT(column_name USING utf8mb4),
+SELECT CONVERT(table_schema USING utf8mb4), CONVERT(table_name USING utf8mb4),
+       CONVERT(column_name USING utf8mb4),
        CONVERT(column_type USING utf8mb4), CONVERT(data_type USING utf8mb4),
        CAST(COALESCE(numeric_precision, 0) AS SIGNED)
 FROM information_schema.columns WHERE table_schema = DATABASE() ORDER BY ordinal_position
 """
-# The keys and comments of all tables in one answer (the columns of `declarations.Row` but the
-# first). The comment of a view is the word VIEW.
-DECLARED = """
-SELECT {schema}CONVERT(table_name USING utf8mb4),
+# The keys and comments of all tables in one answer (the columns of `declarations.Row`). The comment
+# of a view is the word VIEW.
+_DECLARED = """
+SELECT CONVERT(table_schema USING utf8mb4), CONVERT(table_name USING utf8mb4),
        IF(referenced_table_name IS NOT NULL, 'f', IF(constraint_name = 'PRIMARY', 'p', 'u')),
        CONVERT(constraint_name USING utf8mb4), CAST(ordinal_position AS SIGNED),
        CONVERT(column_name USING utf8mb4),
@@ -57,12 +58,12 @@ SELECT {schema}CONVERT(table_name USING utf8mb4),
        CAST(NULL AS CHAR)
 FROM information_schema.key_column_usage WHERE table_schema = DATABASE()
 UNION ALL
-SELECT {schema}CONVERT(table_name USING utf8mb4), 'c', NULL, NULL,
+SELECT CONVERT(table_schema USING utf8mb4), CONVERT(table_name USING utf8mb4), 'c', NULL, NULL,
        NULL, NULL, NULL, NULL, CONVERT(table_comment USING utf8mb4)
 FROM information_schema.tables
 WHERE table_schema = DATABASE() AND table_comment <> '' AND table_type <> 'VIEW'
 UNION ALL
-SELECT {schema}CONVERT(table_name USING utf8mb4), 'c', NULL, NULL,
+SELECT CONVERT(table_schema USING utf8mb4), CONVERT(table_name USING utf8mb4), 'c', NULL, NULL,
        CONVERT(column_name USING utf8mb4), NULL, NULL, NULL, CONVERT(column_comment USING utf8mb4)
 FROM information_schema.columns WHERE table_schema = DATABASE() AND column_comment <> ''
 """
@@ -71,13 +72,6 @@ _RUNNING = """
 SELECT CAST(id AS CHAR) FROM information_schema.processlist
 WHERE info LIKE '%{tag}%' AND id <> CONNECTION_ID()
 """
-# How many tables are asked in one statement whether they have rows, or compared, or read.
-_ASKED_AT_ONCE, _TABLES_AT_ONCE = 500, 256
-# About how many bytes one statement compares in the server, or reads; more of one table are read
-# alone.
-_BYTES_COMPARED, _BYTES_READ, _SMALL = 64 << 20, 16 << 20, 1 << 20
-# What `CHECKSUM TABLE` says of a table without rows.
-_NO_ROWS = 0
 _STORED = ("BASE TABLE", "SYSTEM VERSIONED")
 
 _AS_IT_IS = {
@@ -103,148 +97,95 @@ ORDER BY count_star DESC, digest_text
 """
 
 
-class MysqlSource:
+class MysqlSource(ServerSource):
     """One MySQL or MariaDB database."""
+
+    declared = _DECLARED
 
     def __init__(self, spec: SourceSpec) -> None:
         at = server.address(spec.location, spec.credentials, LOGIN_VARIABLES["mysql"])
         duck.load_extension("mysql_scanner")
         for name, value in _OPTIONS.items():
             duck.set_option(name, value=value)
-        self._server = Server(
-            "mysql",
-            at,
-            port=3306,
-            target=_TARGET,
-            before=_bounds(spec.seconds) + "/* {tag} */ ",
-            remedy=_REMEDY,
-            cancel=(_RUNNING, "KILL QUERY {running}"),
+        super().__init__(
+            Server(
+                "mysql",
+                at,
+                port=3306,
+                target=_TARGET,
+                before=_bounds(spec.seconds) + "/* {tag} */ ",
+                remedy=_REMEDY,
+                cancel=(_RUNNING, "KILL QUERY {running}"),
+            )
         )
-        self._database = at.database
+        self.default_schema = at.database
         self._kinds = (*_STORED, "VIEW") if spec.views else _STORED
-        self._ahead: TablesAhead[int | None] = TablesAhead(
-            ServerBatches(self._server, _null),
-            lambda: self._states,
-            self._ask_checksums,
-            self._wanted,
-            lambda table: table.weight < _SMALL,
-            no_rows=_NO_ROWS,
-            limit=_TABLES_AT_ONCE,
-            bytes_compared=_BYTES_COMPARED,
-            bytes_read=_BYTES_READ,
-        )
-
-    def tables(self) -> Sequence[Listing]:
-        with self._server.explained():
-            return [
-                listing(table, self._database, table, weight)
-                for table, kind, weight, *_ in self._tables
-                if kind in self._kinds
-            ]
-
-    def expect(self, tables: Sequence[Listing], tokens: Mapping[str, str], *, rows: bool) -> None:
-        """Prepare to be asked for tables: many are then compared, and read, in one statement."""
-        with self._server.explained():
-            unsure = [
-                table
-                for table in tables
-                if not self._ahead.is_unchanged(table, tokens.get(table.name))
-            ]
-            maybe = [table for table in unsure if qualified_name(table) in self._seem_empty]
-        filled = self._find_filled(maybe)
-        # What did not answer is gone or not ours: with others it would only fail once more.
-        alone = {table.name for table in maybe if not filled.get(table.name)}
-        together = [table for table in unsure if table.name not in alone]
-        empty = [table for table in maybe if filled.get(table.name) == 0]
-        self._ahead.expect(together, empty, rows=rows)
-
-    def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
-        return self._ahead.fingerprint(table, previous)
-
-    def scan(self, table: Listing) -> Scan:
-        return self._ahead.scan(table)
-
-    def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
-        with self._server.explained():
-            rows = self._server.ask(DECLARED.format(schema=""))
-        return declarations(tables, (Row.of((self._database, *row)) for row in rows))
 
     def statements(self, limit: int) -> Iterator[tuple[str, int, str]]:
         """The statements that the performance schema has counted for this database."""
-        with self._server.explained():
-            rows = self._server.ask(f"{_STATEMENTS} LIMIT {int(limit)}")
-        yield from rows
+        yield from self._ask(f"{_STATEMENTS} LIMIT {int(limit)}")
 
-    def answers(self) -> bool:
-        return self._server.answers()
+    def _list(self) -> Sequence[tuple[TableName, int]]:
+        return [
+            ((self.default_schema, table), weight)
+            for table, kind, weight, *_ in self._tables
+            if kind in self._kinds
+        ]
 
-    def close(self) -> None:
-        self._ahead.close()
-        self._server.close()
-
-    def _wanted(self, table: Listing) -> Wanted:
-        name = qualified_name(table)[1]
-        columns = self._columns.get(name, ())
-        return Wanted(table.name, _quoted(name), tuple(_asked(*column) for column in columns))
-
-    def _ask_checksums(self, tables: Sequence[Listing]) -> dict[str, int | None]:
-        listed = ", ".join(_quoted_table(table) for table in tables)
-        with self._server.explained():
-            answers = self._server.ask(f"CHECKSUM TABLE {listed} EXTENDED")
+    def _ask_versions(self, tables: Sequence[Listing]) -> Mapping[str, Version]:
+        listed = ", ".join(self._quoted(table) for table in tables)
+        answers = self._ask(f"CHECKSUM TABLE {listed} EXTENDED")
         return {table.name: row[1] for table, row in zip(tables, answers, strict=True)}
-
-    def _find_filled(self, tables: Sequence[Listing]) -> dict[str, int]:
-        """Whether tables have rows; those that are gone or not ours are missing in the answer.
-
-        Looked up after the states, so that what others commit since is found by the next run.
-        """
-        filled: dict[str, int] = {}
-        for at in range(0, len(tables), _ASKED_AT_ONCE):
-            filled |= fetch_apart(self._ask_filled, tables[at : at + _ASKED_AT_ONCE])
-        return filled
-
-    def _ask_filled(self, tables: Sequence[Listing]) -> dict[str, int]:
-        asked = " UNION ALL ".join(
-            f"SELECT {number} AS t, EXISTS(SELECT 1 FROM {_quoted_table(table)}) AS filled"
-            for number, table in enumerate(tables)
-        )
-        with self._server.explained():
-            return {tables[number].name: filled for number, filled in self._server.ask(asked)}
-
-    @cached_property
-    def _seem_empty(self) -> set[tuple[str, str]]:
-        """The tables that the server's statistics take for empty."""
-        empty = {(self._database, row[0]) for row in self._tables if row[3]}
-        return empty & self._states.keys()
 
     @cached_property
     def _tables(self) -> list[tuple[Any, ...]]:
-        return self._server.ask(_TABLES)
+        return self._ask(_TABLES)
 
-    @cached_property
-    def _columns(self) -> dict[str, list[tuple[str, str, str, int]]]:
-        columns: dict[str, list[tuple[str, str, str, int]]] = {}
-        for row in self._server.ask(_COLUMNS):
-            columns.setdefault(row[0], []).append(row[1:])
-        return columns
+    def _ask_columns(self) -> Sequence[tuple[Any, ...]]:
+        return self._ask(_COLUMNS)
 
-    @cached_property
-    def _states(self) -> dict[tuple[str, str], dict[str, str | None]]:
-        """Of every stored table, when it was last changed (if that is settled) and its columns.
-
-        Looked up once: what others commit later, the next run will find.
-        """
-        shapes = {table: _shape(columns) for table, columns in self._columns.items()}
+    def _ask_states(self) -> Mapping[TableName, State]:
+        """Of every stored table, when it was last changed (if that is settled) and its columns."""
+        shapes = {table: _shape(columns) for (_, table), columns in self._columns.items()}
         # A table that is shaped like a partition may have been exchanged for it.
         parted = {shapes.get(table) for table, *_, partitioned in self._tables if partitioned}
         return {
-            (self._database, table): {
+            (self.default_schema, table): {
                 "changed": at if stable and shapes[table] not in parted else None,
                 "shape": shapes[table],
             }
-            for table, kind, _, _, at, stable, _ in self._tables
+            for table, kind, _, at, stable, _ in self._tables
             if kind in _STORED and table in shapes
         }
+
+    def _quoted(self, table: Listing) -> str:
+        return _quoted(qualified_name(table)[1])
+
+    def _null(self, slot: str) -> str:
+        return f"CAST(NULL AS {slot})" if slot.endswith("SIGNED") else "NULL"
+
+    def _asked(self, name: str, full: str, plain: str, digits: int) -> Asked:
+        column = _quoted(name)
+        if plain in _AS_IT_IS or full == "bit(1)":
+            return Asked(name, column, full)
+        if plain in _WHOLE and "unsigned" not in full:
+            return Asked(name, f"CAST({column} AS SIGNED)", "SIGNED", type=_WHOLE[plain])
+        if plain in _WHOLE:
+            return Asked(name, f"CAST({column} AS UNSIGNED)", "UNSIGNED", type=f"U{_WHOLE[plain]}")
+        if plain == "bit":
+            kind = "UINTEGER" if digits <= 32 else "UBIGINT"
+            return Asked(name, f"CAST({column} AS UNSIGNED)", "UNSIGNED", type=kind)
+        if plain in (
+            "date",
+            "datetime",
+            "timestamp",
+        ):  # no 31st of February, which some modes allow
+            return Asked(name, f"IF(DATE({column}) <= LAST_DAY({column}), {column}, NULL)", full)
+        if plain == "decimal" and digits <= DOUBLE_DIGITS:
+            return Asked(name, f"{column} + 0e0", "double", type=full.upper())
+        if plain == "decimal":
+            return Asked(name, f"CAST({column} AS CHAR)", "text", number=True)
+        return Asked(name, f"CONVERT({column} USING utf8mb4)", "text")
 
 
 def _bounds(seconds: float | None) -> str:
@@ -257,39 +198,10 @@ def _bounds(seconds: float | None) -> str:
     return f"/*M! SET STATEMENT tx_read_only = 1{patience} FOR */ "
 
 
-def _shape(columns: Sequence[tuple[str, str, str, int]]) -> str:
+def _shape(columns: Sequence[tuple[Any, ...]]) -> str:
     text = json.dumps([column[:2] for column in columns])
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
-
-
-def _quoted_table(table: Listing) -> str:
-    return _quoted(qualified_name(table)[1])
-
-
-def _null(slot: str) -> str:
-    return f"CAST(NULL AS {slot})" if slot.endswith("SIGNED") else "NULL"
-
-
-def _asked(name: str, full: str, plain: str, digits: int) -> Asked:
-    """How to ask for a column so that DuckDB has a word for each of its values."""
-    column = _quoted(name)
-    if plain in _AS_IT_IS or full == "bit(1)":
-        return Asked(name, column, full)
-    if plain in _WHOLE and "unsigned" not in full:
-        return Asked(name, f"CAST({column} AS SIGNED)", "SIGNED", type=_WHOLE[plain])
-    if plain in _WHOLE:
-        return Asked(name, f"CAST({column} AS UNSIGNED)", "UNSIGNED", type=f"U{_WHOLE[plain]}")
-    if plain == "bit":
-        kind = "UINTEGER" if digits <= 32 else "UBIGINT"
-        return Asked(name, f"CAST({column} AS UNSIGNED)", "UNSIGNED", type=kind)
-    if plain in ("date", "datetime", "timestamp"):  # no 31st of February, which some modes allow
-        return Asked(name, f"IF(DATE({column}) <= LAST_DAY({column}), {column}, NULL)", full)
-    if plain == "decimal" and digits <= DOUBLE_DIGITS:
-        return Asked(name, f"{column} + 0e0", "double", type=full.upper())
-    if plain == "decimal":
-        return Asked(name, f"CAST({column} AS CHAR)", "text", number=True)
-    return Asked(name, f"CONVERT({column} USING utf8mb4)", "text")

@@ -69,6 +69,7 @@ class ObjectStoreSource:
             self._copies.fetch,
             wanted=lambda file: bool(self._query) or file in self._copies,
             complaint=self._complaint,
+            said=spec.options,
         )
         self._broken: dict[str, dict[str, str]] = {}
 
@@ -165,7 +166,8 @@ def _listing(table: FileTable, states: Sequence[State], now: float) -> Listing:
     stable = 0 < newest < now - _SETTLED_SECONDS
     seen = json.dumps([table.files(), list(states)], separators=(",", ":"))
     token = hashlib.sha256(seen.encode()).hexdigest() if stable else ""
-    return Listing(table.name, json.dumps([token, table.location]), sum(size for size, _ in states))
+    weight = sum(size for size, _ in states)
+    return Listing(table.name, json.dumps([token, table.location]), weight, apart=True)
 
 
 def _listed(table: Listing) -> tuple[str, FileTable]:

@@ -6,27 +6,21 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 from dovetail.errors import SourceError
-from dovetail.ports import Declaration, Fingerprint, Listing, Scan, SourceSpec
+from dovetail.ports import Listing, Scan, SourceSpec
 from dovetail.sources import duck, server
-from dovetail.sources.declarations import (
-    LONGEST_COMMENT,
-    Row,
-    declarations,
-    listing,
-    names,
-    qualified_name,
-)
+from dovetail.sources.declarations import LONGEST_COMMENT, TableName, qualified_name
 from dovetail.sources.logins import LOGIN_VARIABLES
 from dovetail.sources.server import Address, Asked, Server
-from dovetail.sources.server_batches import ServerBatches, TablesAhead, Wanted
+from dovetail.sources.server_source import ServerSource, State, Version
 
 # A partition is no table of its own: its rows are read with the table it is a part of.
 TABLES = """
 SELECT n.nspname, c.relname,
-       greatest(c.relpages, 1, (SELECT sum(p.relpages) FROM pg_partition_tree(c.oid) t
-                                JOIN pg_class p ON p.oid = t.relid))::bigint
+       greatest(pg_table_size(c.oid),
+                (SELECT sum(pg_table_size(t.relid)) FROM pg_partition_tree(c.oid) t))::bigint
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ({kinds}) AND NOT c.relispartition
   AND n.nspname <> 'information_schema' AND left(n.nspname, 3) <> 'pg_'
@@ -60,19 +54,16 @@ FROM pg_stat_activity
 WHERE datname = current_database() AND coalesce(application_name, '') NOT LIKE 'dovetail%'
   AND backend_type NOT IN ('autovacuum worker', 'walsender')
 """
-# Every table with the tables that are parts of it or inherit from it.
-_FAMILY = """
+# What the server counts of every table, with the tables that are parts of it or inherit from it,
+# and when it last started over; and which tables these are and how the columns are defined, down
+# to the names of an enum.
+STATES = """
 WITH RECURSIVE family (root, member) AS (
   SELECT c.oid, c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE c.relkind IN ('r', 'p', 'm') AND NOT c.relispartition
     AND n.nspname <> 'information_schema' AND left(n.nspname, 3) <> 'pg_'
   UNION SELECT f.root, i.inhrelid FROM family f JOIN pg_inherits i ON i.inhparent = f.member
-"""
-# What the server counts of every table, with the tables that are parts of it or inherit from it,
-# and when it last started over; and which tables these are and how the columns are defined, down
-# to the names of an enum.
-STATES = f"""
-{_FAMILY}), counts AS (
+), counts AS (
   SELECT f.root, bool_and(c.relkind IN ('r', 'p', 'm')) AS counted,
          string_agg(c.oid::text, ' ' ORDER BY c.oid) AS members,
          md5(string_agg(concat_ws(' ', c.oid, c.relfilenode, s.n_tup_ins, s.n_tup_upd, s.n_tup_del),
@@ -94,29 +85,12 @@ SELECT n.nspname, c.relname, concat_ws(' ', counters,
 FROM counts JOIN shapes ON attrelid = root JOIN pg_class c ON c.oid = root
 JOIN pg_namespace n ON n.oid = c.relnamespace WHERE counted
 """
-# Which tables have not a page, and so not a row, and how many bytes the others take; of those that
-# we may read, and that are stored as PostgreSQL itself stores tables.
-SIZES = f"""
-{_FAMILY})
-SELECT n.nspname, c.relname, sum(pg_relation_size(m.oid)) = 0, sum(pg_table_size(m.oid))::bigint
-FROM family f JOIN pg_class m ON m.oid = f.member JOIN pg_class c ON c.oid = f.root
-JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relispopulated AND has_table_privilege(c.oid, 'SELECT')
-  AND has_schema_privilege(n.oid, 'USAGE')
-GROUP BY n.nspname, c.relname
-HAVING bool_and(m.relkind = 'p' OR m.relkind IN ('r', 'm')
-                AND m.relam = (SELECT oid FROM pg_am WHERE amname = 'heap'))
-"""
 # Every write gives its row a new xmin, every removal lowers the count: read in the server, so
 # only two numbers travel.
 VERSIONS = (
     "SELECT {number} AS t, count(*) AS n, coalesce(sum(xmin::text::numeric), 0)::text AS versions "
     "FROM {relation}"
 )
-# What `VERSIONS` says of a table without rows.
-NO_ROWS = "0 0"
-
-
 # Volatile functions that views call, themselves or by views within them: a read-only transaction
 # does not keep all of them from acting (before PostgreSQL 16, not from making large objects). The
 # server notes no dependence on functions of its own, so they are looked up in the rule's tree.
@@ -192,15 +166,6 @@ _CANCEL = """
 SELECT pg_cancel_backend(pid)::text FROM pg_stat_activity
 WHERE application_name = '{tag}' AND pid <> pg_backend_pid()
 """
-_PAGE = 8192
-# A statement over so many tables locks each of them and its indexes, of which a server allows
-# some thousands.
-_TABLES_AT_ONCE = 128
-# About how many bytes one statement compares in the server, or reads.
-_BYTES_COMPARED, _BYTES_READ = 64 << 20, 16 << 20
-# A table of more bytes is read alone.
-_SMALL = 1 << 20
-
 _AS_IT_IS = {
     "boolean", "smallint", "integer", "bigint", "real", "double precision", "text",
     "character varying", "bytea", "uuid", "interval", "time without time zone",
@@ -210,61 +175,26 @@ _TIMES = {"date", "timestamp without time zone", "timestamp with time zone"}
 # Decimals that DuckDB has a type for.
 _DECIMAL = re.compile(r"numeric\((?:[1-9]|[12]\d|3[0-8]),\d+\)")
 
-# A column's name, and its type without and with modifiers.
-Column = tuple[str, str, str]
 
+class PostgresSource(ServerSource):
+    """One PostgreSQL database."""
 
-class PostgresSource:
-    """One PostgreSQL database; tables outside `public` are named `schema.table`."""
+    default_schema = "public"
 
     def __init__(self, spec: SourceSpec) -> None:
         at = server.address(spec.location, spec.credentials, LOGIN_VARIABLES["postgresql"])
-        options = _options(spec.seconds)
         try:
-            self._server = _connect(at, options)
+            connection = _connect(at, _options(spec.seconds))
         except SourceError as error:
             if spec.seconds is not None or "startup parameter" not in str(error):
                 raise
             # A proxy in between takes no options: we do without, as long as nobody asked for any.
-            self._server = _connect(at, "")
+            connection = _connect(at, "")
+        super().__init__(connection)
         self._views = spec.views
         self._in_query = spec.seconds is not None
         self._kinds = "'r', 'p', 'm', 'f', 'v'" if spec.views else "'r', 'p', 'm', 'f'"
-        self._ahead = TablesAhead(
-            ServerBatches(self._server, "NULL::{}".format),
-            lambda: self._states,
-            self._ask_versions,
-            self._wanted,
-            lambda table: self._sizes.get(qualified_name(table), _SMALL) < _SMALL,
-            no_rows=NO_ROWS,
-            limit=_TABLES_AT_ONCE,
-            bytes_compared=_BYTES_COMPARED,
-            bytes_read=_BYTES_READ,
-        )
-
-    def tables(self) -> Sequence[Listing]:
-        with self._server.explained():
-            rows = self._server.ask(TABLES.format(kinds=self._kinds))
-        tables = [(schema, table) for schema, table, _ in rows]
-        return [
-            listing(name, schema, table, pages * _PAGE)
-            for name, (schema, table, pages) in zip(names(tables, "public"), rows, strict=True)
-        ]
-
-    def expect(self, tables: Sequence[Listing], tokens: Mapping[str, str], *, rows: bool) -> None:
-        """Prepare to be asked for tables: many are then compared, and read, in one statement."""
-        with self._server.explained():
-            unsure = [
-                table
-                for table in tables
-                if not self._ahead.is_unchanged(table, tokens.get(table.name))
-            ]
-            empty = [table for table in unsure if self._sizes.get(qualified_name(table)) == 0]
-            filled = [table for table in unsure if self._sizes.get(qualified_name(table)) != 0]
-            self._ahead.expect(filled, empty, rows=rows)
-
-    def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
-        return self._ahead.fingerprint(table, previous)
+        self.declared = DECLARED.format(kinds=self._kinds, limit=4 * LONGEST_COMMENT)
 
     def scan(self, table: Listing) -> Scan:
         calls = self._side_effects.get(qualified_name(table)) if self._views else None
@@ -273,89 +203,80 @@ class PostgresSource:
                 f"is a view that calls {calls}, which may do more than read; "
                 "leave it out with --exclude"
             )
-        return self._ahead.scan(table)
-
-    def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
-        with self._server.explained():
-            rows = self._server.ask(DECLARED.format(kinds=self._kinds, limit=4 * LONGEST_COMMENT))
-        return declarations(tables, map(Row.of, rows))
+        return super().scan(table)
 
     def statements(self, limit: int) -> Iterator[tuple[str, int, str]]:
         """The statements that `pg_stat_statements` has counted here, each with how often it ran."""
-        with self._server.explained():
-            schemas = self._server.ask(STATISTICS)
+        schemas = self._ask(STATISTICS)
         if not schemas:
             raise SourceError(
                 "the server counts no statements; CREATE EXTENSION pg_stat_statements makes it"
             )
         view = f"{duck.identifier(schemas[0][0])}.pg_stat_statements"
-        with self._server.explained():
-            rows = self._server.ask(STATEMENTS.format(view=view, limit=limit))
+        rows = self._ask(STATEMENTS.format(view=view, limit=limit))
         yield from ((query, calls, "") for query, calls in rows)
 
-    def answers(self) -> bool:
-        return self._server.answers()
+    def _list(self) -> Sequence[tuple[TableName, int]]:
+        rows = self._ask(TABLES.format(kinds=self._kinds))
+        return [((schema, table), size) for schema, table, size in rows]
 
-    def close(self) -> None:
-        self._ahead.close()
-        self._server.close()
-
-    def _wanted(self, table: Listing) -> Wanted:
-        columns = self._columns_of(qualified_name(table))
-        return Wanted(table.name, _quoted(table), tuple(_asked(*column) for column in columns))
-
-    def _ask_versions(self, tables: Sequence[Listing]) -> dict[str, str]:
+    def _ask_versions(self, tables: Sequence[Listing]) -> Mapping[str, Version]:
         """How many rows tables have, and their versions."""
         asked = " UNION ALL ".join(
-            VERSIONS.format(number=number, relation=_quoted(table))
+            VERSIONS.format(number=number, relation=self._quoted(table))
             for number, table in enumerate(tables)
         )
-        with self._server.explained():
-            answers = self._server.ask(asked)
+        answers = self._ask(asked)
         return {tables[number].name: f"{rows} {versions}" for number, rows, versions in answers}
 
     @cached_property
-    def _sizes(self) -> dict[tuple[str, str], int]:
-        """The bytes of every table that can be read with others; looked up after the states."""
-        rows = self._server.ask(SIZES)
-        return {(schema, table): 0 if empty else size for schema, table, empty, size in rows}
-
-    @cached_property
-    def _side_effects(self) -> dict[tuple[str, str], str]:
+    def _side_effects(self) -> dict[TableName, str]:
         """The views that call volatile functions, with the names of those."""
-        with self._server.explained():
-            rows = self._server.ask(VOLATILE)
-        return {(schema, view): calls for schema, view, calls in rows}
+        return {(schema, view): calls for schema, view, calls in self._ask(VOLATILE)}
 
-    def _columns_of(self, name: tuple[str, str]) -> list[Column]:
+    def _ask_columns(self, which: str = "") -> Sequence[tuple[Any, ...]]:
+        return self._ask(COLUMNS.format(kinds=self._kinds, which=which))
+
+    def _columns_of(self, table: TableName) -> Sequence[tuple[Any, ...]]:
         """The columns of a table: with those of all others, unless for a query, which needs few."""
         if not self._in_query:
-            return self._columns.get(name, [])
-        schema, table = map(duck.literal, name)
-        return self._ask_columns(f"AND n.nspname = {schema} AND c.relname = {table}").get(name, [])
+            return super()._columns_of(table)
+        schema, name = map(duck.literal, table)
+        rows = self._ask_columns(f"AND n.nspname = {schema} AND c.relname = {name}")
+        return [row[2:] for row in rows]
 
-    @cached_property
-    def _columns(self) -> dict[tuple[str, str], list[Column]]:
-        return self._ask_columns("")
-
-    def _ask_columns(self, which: str) -> dict[tuple[str, str], list[Column]]:
-        columns: dict[tuple[str, str], list[Column]] = {}
-        rows = self._server.ask(COLUMNS.format(kinds=self._kinds, which=which))
-        for schema, table, name, plain, full in rows:
-            columns.setdefault((schema, table), []).append((name, plain, full))
-        return columns
-
-    @cached_property
-    def _states(self) -> dict[tuple[str, str], dict[str, str | None]]:
+    def _ask_states(self) -> Mapping[TableName, State]:
         """The state of every stored table; its counters, where they can be relied on.
 
-        That is asked first, and both once: what others commit later, the next run will find.
+        That is asked first.
         """
-        quiet = bool(self._server.ask(QUIET)[0][0])
+        quiet = bool(self._ask(QUIET)[0][0])
         return {
             (schema, table): {"changed": counters if quiet else None, "shape": shape}
-            for schema, table, counters, shape in self._server.ask(STATES)
+            for schema, table, counters, shape in self._ask(STATES)
         }
+
+    def _quoted(self, table: Listing) -> str:
+        return ".".join(map(duck.identifier, qualified_name(table)))
+
+    def _null(self, slot: str) -> str:
+        return f"NULL::{slot}"
+
+    def _asked(self, name: str, plain: str, full: str) -> Asked:
+        column = duck.identifier(name)
+        if plain in _AS_IT_IS:
+            return Asked(name, column, plain)
+        if plain in _TIMES:
+            return Asked(name, f"CASE WHEN isfinite({column}) THEN {column} END", plain)
+        if _DECIMAL.fullmatch(full):
+            return Asked(name, f"nullif({column}, 'NaN')::{full}", full)
+        if plain in ("numeric", "money"):
+            return Asked(name, f"nullif({column}::numeric, 'NaN')::text", "text", number=True)
+        if plain == "oid":
+            return Asked(name, f"{column}::bigint", "bigint")
+        if plain == "inet":  # written as everywhere else: a cast would add the mask of a lone host
+            return Asked(name, f"abbrev({column})", "text")
+        return Asked(name, f"{column}::text", "text")
 
 
 def _connect(at: Address, options: str) -> Server:
@@ -376,25 +297,3 @@ def _options(seconds: float | None) -> str:
         wanted += f" -c default_transaction_read_only=on -c statement_timeout={patience}"
     escaped = wanted.replace("\\", "\\\\").replace("'", "\\'")
     return f"options='{escaped}'"
-
-
-def _quoted(table: Listing) -> str:
-    return ".".join(map(duck.identifier, qualified_name(table)))
-
-
-def _asked(name: str, plain: str, full: str) -> Asked:
-    """How to ask for a column so that DuckDB has a word for each of its values."""
-    column = duck.identifier(name)
-    if plain in _AS_IT_IS:
-        return Asked(name, column, plain)
-    if plain in _TIMES:
-        return Asked(name, f"CASE WHEN isfinite({column}) THEN {column} END", plain)
-    if _DECIMAL.fullmatch(full):
-        return Asked(name, f"nullif({column}, 'NaN')::{full}", full)
-    if plain in ("numeric", "money"):
-        return Asked(name, f"nullif({column}::numeric, 'NaN')::text", "text", number=True)
-    if plain == "oid":
-        return Asked(name, f"{column}::bigint", "bigint")
-    if plain == "inet":  # written as everywhere else: a cast would add the mask of a lone host
-        return Asked(name, f"abbrev({column})", "text")
-    return Asked(name, f"{column}::text", "text")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from dovetail.errors import SourceError, UsageError
-from dovetail.ports import SourceSpec
+from dovetail.ports import VARIABLE, SourceSpec
 from dovetail.sources import duckdb_file, sqlite
-from dovetail.sources.logins import holds_login, require_named
+from dovetail.sources.logins import holds_login, note_named, require_named
 from dovetail.sources.server import without_credentials
 from dovetail.sources.store import STORES
 from dovetail.sources.walk import (
@@ -28,6 +29,8 @@ _NAMED = re.compile(r"^([\w.-]+)=(.+)$", re.DOTALL)
 # A URL may be named by more than a word, for it cannot be mistaken for a path then.
 _URL = re.compile(r"^\s*(?:([^=/:@]+)=)?\s*([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 _WEB = ("http", "https")
+# No path and no URL of a source is longer.
+_LONGEST = 8192
 _PARAMETER = re.compile(r"\?\w+=")
 _SCHEMES = {"postgres": "postgresql", "mariadb": "mysql", "gcs": "gs", "azure": "az"}
 
@@ -40,6 +43,8 @@ def root(argument: str, here: Path) -> SourceSpec:
     >>> root("exports/*.csv", Path("/data")).label
     'exports/*.csv'
     """
+    if len(argument) > _LONGEST or not _is_text(argument):
+        raise UsageError(f"no file or server is called {argument[:60]!a}")
     exists = _exists(here / argument)
     url = None if exists else _URL.match(argument)
     if url:
@@ -47,6 +52,11 @@ def root(argument: str, here: Path) -> SourceSpec:
         location, credentials = _address(kind, argument[url.end(2) :].rstrip())
         named_as = (url[1] or "").strip() or location
         return SourceSpec(named_as, kind, location, named_as, credentials=credentials)
+    if not exists and VARIABLE.search(argument):
+        raise UsageError(
+            f"{argument}: a variable may stand for the user and for the password of a URL, as in "
+            "postgresql://${ERP_USER}:${ERP_PASSWORD}@host/database, and for nothing else"
+        )
     if not exists and holds_login(argument):
         raise UsageError(
             "a source looks like a server with a login, and is not understood as one (it is not "
@@ -84,6 +94,14 @@ def _address(kind: str, rest: str) -> tuple[str, dict[str, str]]:
     return without_credentials(kind + rest)
 
 
+def _is_text(argument: str) -> bool:
+    try:
+        os.fsencode(argument)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
@@ -98,11 +116,13 @@ def _shown(path: Path, here: Path) -> str:
         return readable(path.as_posix())
 
 
-def expand(spec: SourceSpec) -> list[SourceSpec]:
-    """The sources a root stands for now: one per database file, and one for its table files."""
+def expand(spec: SourceSpec, settled: Sequence[str] = ()) -> list[SourceSpec]:
+    """The sources a root stands for now: one per database file, and one for its table files.
+
+    `settled` are the sources that settings name: what these say of a login holds for a server.
+    """
     if spec.kind != "path":
-        require_named(spec)
-        return [spec]
+        return [with_login(spec, settled)]
     files = walk(spec.location)
     if _is_single(spec.location):
         return [replace(spec, kind=_database_kind(spec.location))]
@@ -125,6 +145,17 @@ def expand(spec: SourceSpec) -> list[SourceSpec]:
             "Arrow or Avro files"
         )
     return specs
+
+
+def with_login(spec: SourceSpec, settled: Sequence[str]) -> SourceSpec:
+    """A server with the login that settings have for it; refused if it was not named here."""
+    for argument in settled:
+        named = root(argument, Path.cwd())
+        if (named.kind, named.location) == (spec.kind, spec.location):
+            note_named(named)
+            spec = replace(spec, credentials={**spec.credentials, **named.credentials})
+    require_named(spec)
+    return spec
 
 
 def _is_single(location: str) -> bool:

@@ -84,6 +84,10 @@ def without_credentials(url: str) -> tuple[str, dict[str, str]]:
         raise UsageError(f"{parts['scheme']} URL: user or password hold a character that is none")
     port = f":{parts['port']}" if parts["port"] else ""
     location = f"{parts['scheme'].lower()}://{parts['host'].lower()}{port}{parts['path']}"
+    if VARIABLE.search(location):
+        raise UsageError(
+            f"{parts['scheme']} URL: a variable may stand for user and password, and nothing else"
+        )
     return location, {name: text for name, text in credentials.items() if text}
 
 
@@ -198,10 +202,6 @@ class Server:
             described = self._wait(lambda: duck.describe(relation))
         scanned = self._wait(lambda: duck.scan(relation, self.explained, described=described))
         return Scan(named_columns(columns, scanned.columns), self._batches(scanned.batches))
-
-    def describe(self, sql: str) -> Sequence[tuple[str, str]]:
-        """The names and DuckDB's types of a query's columns, without running it."""
-        return self._wait(lambda: duck.describe(self._relation(sql)))
 
     def copy(self, sql: str, table: str) -> None:
         """Run a query in the server and keep its answer as a table of this process's DuckDB."""

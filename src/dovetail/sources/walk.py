@@ -22,11 +22,11 @@ WILD = frozenset("*?[")
 _ANY_DEPTH = "**"
 DATABASE_SUFFIXES = (".db", ".db3", ".sqlite", ".sqlite3", ".duckdb", ".ddb")
 _TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".json", ".jsonl", ".ndjson")
-_PACKED_SUFFIXES = ("", ".gz", ".zst")
+PLAIN_TEXT, PACKED = ("csv", "tsv", "json"), (".gz", ".zst")
 _WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _ARROW = (".arrow", ".arrows", ".feather", ".ipc")
 TABLE_SUFFIXES = (
-    *(suffix + packed for suffix in _TABLE_SUFFIXES for packed in _PACKED_SUFFIXES),
+    *(suffix + packed for suffix in _TABLE_SUFFIXES for packed in ("", *PACKED)),
     *_WORKBOOKS,
     *_ARROW,
     ".avro",

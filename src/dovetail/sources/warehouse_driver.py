@@ -21,9 +21,11 @@ from dovetail.sources.server import Address
 from dovetail.sources.warehouse_dialects import Dialect
 
 _ROWS_AT_ONCE = 10_000
+_NETWORK = "check host and network, then index again"
 _GRANT = "grant SELECT on it to the login, or leave it out with --exclude"
 # What a warehouse says, by its own words or number, and what may help; the first that fits.
 _REMEDIES = {
+    r"connection refused": _NETWORK,
     r"not exist or not authori[sz]ed|ORA-00942": (
         "it went while we looked, or the login may not read it: index again, or grant SELECT on it"
     ),
@@ -38,9 +40,7 @@ _REMEDIES = {
     r"not exist|n't exist|not[ _]found|cannot be found|unknown table|invalid object|42P01": (
         "it went while we looked; index again"
     ),
-    r"\bconnect|refused|resolve|timed out|timeout|unavailable|gone away|closed": (
-        "check host and network, then index again"
-    ),
+    r"\bconnect|refused|resolve|timed out|timeout|unavailable|gone away|closed": _NETWORK,
 }
 # A name that is quoted, and may be of any words.
 _NAME = re.compile(r"""(['"`])[^\s'"`]*\1""")

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from playwright.sync_api import Page, expect
 
-from dovetail.text import one_line
+from dovetail.text import confidence_word, one_line
 from tests.serve.page.serving import HOSTILE, QUESTION
 
 REFUSED = "Which astronauts walked on the moon during eclipses?"
@@ -30,7 +30,9 @@ def test_a_question_from_the_box_shows_stages_candidates_and_set(page: Page, url
     chosen = page.locator(".chosen-table")
     ids = {each.get_attribute("data-table") for each in chosen.all()}
     assert {"shop::orders", "shop::order_items", "shop::products"} <= ids
-    assert page.locator(".confidence").inner_text().endswith("%")
+    word, number = page.locator(".confidence").inner_text().split()
+    assert word == confidence_word(float(number))
+    page.locator(".considered > summary").click()
     first = page.locator(".candidate").first
     expect(first.locator(".parts li").first).to_contain_text("words")
     assert "q=Which+customers" in page.url
@@ -50,11 +52,10 @@ def test_the_graph_lights_the_set_and_shows_evidence(page: Page, url: str) -> No
     node = page.locator(".node[data-table='shop::orders']")
     expect(node).to_have_class("node table")
     edge = page.locator(".edge[data-left='shop::order_items'][data-right='shop::orders']")
-    expect(edge).to_have_class(
-        "edge lit" if "shown" not in str(edge.get_attribute("class")) else "edge lit shown"
-    )
-    expect(edge.locator(".label")).to_contain_text("order_no")
-    edge.hover(force=True)
+    expect(edge.locator(".label")).to_have_text("n:1")
+    expect(node.locator(".key").first).to_have_text("order_no")
+    edge.press("Enter")
+    expect(edge).to_have_class("edge lit shown")
     shown = page.locator(".evidence")
     for words in (
         "order_items → orders",
@@ -66,7 +67,12 @@ def test_the_graph_lights_the_set_and_shows_evidence(page: Page, url: str) -> No
     ):
         expect(shown).to_contain_text(words)
     other = page.locator(".edge[data-left='shop::orders'][data-right='shop::customers']")
-    other.focus()
+    other.hover(force=True)
+    expect(shown).to_contain_text("order_items → orders")
+    other.press(" ")
+    expect(shown).to_contain_text("orders → customers")
+    assert "join=shop" in page.url
+    page.reload()
     expect(shown).to_contain_text("orders → customers")
     node.press("Enter")
     expect(page.locator("h1")).to_have_text("orders")
@@ -84,14 +90,14 @@ def test_an_alternative_can_be_taken(page: Page, url: str) -> None:
     ask(page, url, AMBIGUOUS)
     other = page.locator(".alternative a").first
     expect(page.locator("#alternatives-title")).to_have_text("Or did you mean …")
-    named = other.inner_text()
+    named = page.locator(".alternative").first.inner_text()
     other.click()
-    expect(page.locator(".found")).to_contain_text("You chose this set instead")
+    expect(page.locator(".reading")).to_contain_text("You chose this set instead")
     ids = [str(each.get_attribute("data-table")) for each in page.locator(".chosen-table").all()]
     assert ids
     assert all(one.split("::")[1] in named for one in ids)
     page.reload()
-    expect(page.locator(".found")).to_contain_text("You chose this set instead")
+    expect(page.locator(".reading")).to_contain_text("You chose this set instead")
 
 
 def test_a_refusal_names_the_nearest(page: Page, url: str) -> None:
@@ -116,15 +122,14 @@ def test_breadth_is_part_of_the_link(page: Page, url: str) -> None:
 def test_sql_runs_pages_and_exports(page: Page, url: str) -> None:
     ask(page, url, QUESTION)
     assert "JOIN" in page.locator("#sql").input_value()
-    page.get_by_role("button", name="Run").click()
     rows = page.locator("#rows tbody tr")
     expect(rows).to_have_count(25)
     page.get_by_role("button", name="Later").click()
     expect(page.locator("#rows")).to_contain_text("26\u201350 of")
     with page.expect_download() as told:
-        page.get_by_role("button", name="Export CSV").click()
+        page.get_by_role("button", name="CSV").click()
     lines = told.value.path().read_text().splitlines()
-    assert len(lines) == 101
+    assert len(lines) == 301
     page.fill("#sql", "SELECT count(*) AS n FROM weather")
     page.locator("#sql").press("Control+Enter")
     expect(page.locator("#rows tbody")).to_have_text("9")
@@ -138,7 +143,7 @@ def test_schema_prompt_sql_and_link_are_copied(page: Page, url: str) -> None:
     ask(page, url, QUESTION)
     for button, held in (
         ("Copy schema", "CREATE TABLE"), ("Copy prompt", QUESTION),
-        ("Copy SQL", "SELECT *"), ("Copy link", "#/ask?q="),
+        ("Copy SQL", "SELECT shop.customers.name"), ("Copy link", "#/ask?q="),
     ):  # fmt: skip
         page.get_by_role("button", name=button).click()
         expect(page.locator(".said")).to_contain_text("copied")

@@ -27,9 +27,10 @@ def test_a_join_is_banned_where_it_is_seen_and_the_ban_taken_back(page: Page, no
     page.goto(f"{noting}/#/ask?q={quote(QUESTION)}")
     expect(page.locator("[data-stage=set].done")).to_be_visible()
     edge = page.locator(".edge[data-left='shop::orders'][data-right='shop::customers']")
-    edge.focus()
+    edge.press("Enter")
+    page.locator(".edge").first.hover(force=True)  # on the way to the button
     page.get_by_role("button", name="Ban this join").click()
-    expect(page.locator(".said")).to_have_text("Join banned")
+    expect(page.locator(".said")).to_contain_text("Join banned")
     expect(edge).to_have_count(0)
     page.get_by_role("link", name="Notes", exact=True).click()
     note = page.locator(".notes li")
@@ -37,6 +38,16 @@ def test_a_join_is_banned_where_it_is_seen_and_the_ban_taken_back(page: Page, no
     assert serious(page) == []
     note.get_by_role("button").click()
     expect(page.locator("main")).to_contain_text("There are no notes yet")
+
+
+def test_a_ban_is_undone_where_it_is_said(page: Page, noting: str) -> None:
+    page.goto(f"{noting}/#/ask?q={quote(QUESTION)}")
+    edge = page.locator(".edge[data-left='shop::orders'][data-right='shop::customers']")
+    edge.press("Enter")
+    page.get_by_role("button", name="Ban this join").click()
+    expect(edge).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(edge).to_have_count(1)
 
 
 def test_a_word_is_taught_and_counts_at_once(page: Page, noting: str) -> None:
@@ -47,6 +58,7 @@ def test_a_word_is_taught_and_counts_at_once(page: Page, noting: str) -> None:
     expect(page.locator(".notes")).to_contain_text("rainmakers means suppliers")
     page.goto(f"{noting}/#/ask?q=rainmakers")
     expect(page.locator("[data-stage=set].done")).to_be_visible()
+    page.locator(".considered > summary").click()
     expect(page.locator(".candidate").first).to_have_attribute("data-table", "shop::suppliers")
 
 

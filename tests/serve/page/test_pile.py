@@ -24,7 +24,7 @@ def open_pile(page: Page, url: str, more: str = "") -> None:
 
 def test_the_drawing_folds_families_and_tells_every_join(pile: Path) -> None:
     client = TestClient(rest_app(LiveCatalog(pile, SETTINGS), Access({}), log=False))
-    drawn: dict[str, Any] = client.get("/api/pile").json()
+    drawn: dict[str, Any] = client.get("/api/v1/pile").json()
     assert (drawn["total"], drawn["truncated"]) == (13, False)
     folded = {name: also for name, also in zip(drawn["ids"], drawn["also"], strict=True) if also}
     assert [len(also) for also in folded.values()] == [2]
@@ -39,7 +39,7 @@ def test_a_token_sees_its_part_of_the_pile(pile: Path) -> None:
     access = Access({digest: Caller("reader", ("shop::orders", "shop::customers"))})
     app = rest_app(LiveCatalog(pile, SETTINGS), access, log=False)
     client = TestClient(app, headers={"Authorization": "Bearer test"})
-    drawn = client.get("/api/pile").json()
+    drawn = client.get("/api/v1/pile").json()
     assert drawn["ids"] == ["shop::customers", "shop::orders"]
     assert (drawn["total"], len(drawn["edges"])) == (2, 1)
 

@@ -18,6 +18,7 @@ from dovetail.names.words import spelled
 from dovetail.search.embeddings import header_text
 from dovetail.search.searcher import Searcher
 from dovetail_bench.baselines.nearest_columns import NearestColumns
+from dovetail_bench.baselines.ranking import Ranking
 
 _LONGEST = 3  # words of an n-gram
 _RANKS = 60  # how little a place further down costs when ranks are added
@@ -52,8 +53,11 @@ class Bm25:
 class Alignment:
     """Maps keywords to n-grams of a corpus, and n-grams to its tables."""
 
-    def __init__(self, searcher: Searcher, *, nearest: int = 2) -> None:
+    def __init__(
+        self, searcher: Searcher, ranking: Ranking = Searcher.dense, *, nearest: int = 2
+    ) -> None:
         self._searcher = searcher
+        self._ranking = ranking
         self._columns = NearestColumns(searcher)
         self._nearest = nearest
 
@@ -77,7 +81,7 @@ class Alignment:
         places = {table.id: place for place, table in enumerate(tables)}
         rankings = [self._documents.best(words, count)]
         for text in dict.fromkeys((question, " ".join(ngrams))):
-            found = self._searcher.dense(text, count)
+            found = self._ranking(self._searcher, text, count)
             rankings.append([places[candidate.id] for candidate in found])
         for ranking in rankings:
             for rank, place in enumerate(ranking, start=1):

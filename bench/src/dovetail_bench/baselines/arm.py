@@ -9,8 +9,7 @@ it was.
 Where this differs. The authors steer decoding so that a model can only write n-grams of the corpus;
 an endpoint offers no such hold, so the model writes freely and `alignment.py` finds the n-grams.
 They know every table's database and look for joins inside it; here there is one open corpus, so
-drafts can span look-alike tables of unrelated origin, and the candidates beside the draft are shown
-too so that a draft that went astray can be put right. Certainty is the probability of the number a
+drafts can span look-alike tables of unrelated origin. Certainty is the probability of the number a
 model wrote where the endpoint tells log-probabilities of every draft, else a pick is one vote.
 """
 
@@ -38,13 +37,15 @@ from dovetail.retrieve.trace import (
 )
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
+from dovetail.text import PromptText
 from dovetail_bench.baselines.alignment import Alignment
 from dovetail_bench.baselines.connected import Problem, Weights
 from dovetail_bench.baselines.jar import Compatibility, fit
 from dovetail_bench.baselines.mip import Limits, solve
 from dovetail_bench.baselines.prompting import numbers_in, shown, strings_in
+from dovetail_bench.baselines.ranking import PAPER, Ranking, nearest_by, words_of
 from dovetail_bench.prompts import PROMPTS
-from dovetail_bench.retrievers import MemberRetriever, searcher_of
+from dovetail_bench.retrievers import published_searcher
 
 _MOST_KEYWORDS = 8
 _KEYWORDS = {
@@ -63,7 +64,7 @@ _TABLES = {
 
 @dataclass(frozen=True, slots=True)
 class Drafting:
-    """How drafts are made: their sizes, from how many candidates, and how many are shown beside.
+    """How drafts are made: their sizes, and from how many candidates.
 
     The candidates are expanded by so many tables that join one of them best.
     """
@@ -71,7 +72,6 @@ class Drafting:
     sizes: tuple[int, ...] = (2, 3, 4)
     candidates: int = 20
     expansion: int = 10
-    beside: int = 6
     weights: Weights = field(default_factory=Weights)
     scoring: str = "jar"
     limits: Limits = field(default_factory=Limits)
@@ -90,13 +90,14 @@ class ArmRetriever:
         *,
         k: int = 5,
         drafting: Drafting | None = None,
+        ranking: Ranking = Searcher.dense,
     ) -> None:
         self._drafting = drafting or Drafting()
         require_positive(k=k, sizes=min(self._drafting.sizes, default=0))
         self._searcher = searcher
         self._llm = llm
         self._k = k
-        self._alignment = Alignment(searcher)
+        self._alignment = Alignment(searcher, ranking)
         self._compatibility = Compatibility(searcher, self._drafting.scoring)
 
     def retrieve(self, question: str) -> TableSet:
@@ -170,12 +171,11 @@ class ArmRetriever:
         stage: Stage,
     ) -> dict[int, float]:
         """For every candidate shown, the certainty of its picks over the number of its showings."""
-        replies: list[tuple[list[int], Completion]] = []
+        replies: list[tuple[tuple[int, ...], Completion]] = []
         for draft in drafts:
-            others = [place for place in range(len(found)) if place not in draft]
-            order = [*draft, *others[: self._drafting.beside]]
-            asked = self._asked(question, found, order, len(draft))
-            replies.append((order, stage.ask(self._llm, asked, schema=_TABLES, logprobs=True)))
+            asked = self._asked(question, [found[place].id for place in draft])
+            reply = stage.ask(self._llm, asked, schema=_TABLES, logprobs=True)
+            replies.append((draft, reply))
         # A vote is worth more than any probability: drafts are told apart by one or the other.
         spoken = [reply for _, reply in replies if reply.text]
         told = bool(spoken) and all(start_of(reply) is not None for reply in spoken)
@@ -190,30 +190,13 @@ class ArmRetriever:
                     picks[place] = picks.get(place, 0.0) + certainty
         return {place: picks[place] / showings[place] for place in picks}
 
-    def _asked(
-        self, question: str, found: Sequence[Candidate], order: Sequence[int], drafted: int
-    ) -> Sequence[Message]:
-        tables = [found[place].id for place in order]
+    def _asked(self, question: str, tables: Sequence[TableId]) -> Sequence[Message]:
         lines = [
             shown(number, self._searcher.catalog[table])
             for number, table in enumerate(tables, start=1)
         ]
-        return read_prompt("arm_verify", PROMPTS).fill(
-            question=clipped(question),
-            draft="\n".join(lines[:drafted]),
-            joins="\n".join(self._joins(tables[:drafted])) or "none that is sure",
-            others="\n".join(lines[drafted:]) or "none",
-        )
-
-    def _joins(self, tables: Sequence[TableId]) -> list[str]:
-        lines = []
-        for number, table in enumerate(tables, start=1):
-            for edge in self._searcher.joins.joins(table):
-                if edge.left == table and edge.right in tables and edge.right != table:
-                    other = tables.index(edge.right) + 1
-                    pairs = " and ".join(f"[{number}].{a} = [{other}].{b}" for a, b in edge.columns)
-                    lines.append(f"{pairs} ({edge.score:.2f})")
-        return lines
+        prompt = read_prompt("arm_verify", PROMPTS)
+        return prompt.fill(question=clipped(question), draft=PromptText("\n".join(lines)))
 
 
 def start_of(reply: Completion) -> int | None:
@@ -253,8 +236,11 @@ def _probability(reply: Completion, start: int, stop: int) -> float:
     return math.exp(min(total, 0.0))
 
 
-def open_arm(catalog: CatalogReader, *, k: int, settings: Settings) -> MemberRetriever:
-    """Open the retriever `arm`."""
+def open_arm(
+    catalog: CatalogReader, *, k: int, settings: Settings, argument: str = ""
+) -> ArmRetriever:
+    """Open the retriever `arm`, or `arm:paper` over the paper's index."""
+    words = words_of("arm", argument, PAPER)
     model = needed_model(catalog.folder, settings, "retriever 'arm'")
-    searcher = searcher_of(catalog, settings)
-    return MemberRetriever(ArmRetriever(searcher, model, k=k), searcher)
+    searcher = published_searcher(catalog, settings)
+    return ArmRetriever(searcher, model, k=k, ranking=nearest_by(searcher, paper=PAPER in words))

@@ -9,21 +9,25 @@ Where this differs. The authors know every table's database and score joins insi
 all tables are one corpus. Compatibility is their formula with its embedding half, over columns of
 one type; for two tables it is silent on (one has no rows, say), it is what the formula leaves with
 no value and no word in common: a quarter of the headers' cosine. So nearly every set is connected,
-as in the publication. Without a language model the question itself is the only sub-question, and
-the trace says so.
+as in the publication. Sub-questions are those that the authors released with a corpus
+(`jar:authors`), or a language model's; without either the question itself is the only one, and the
+trace says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import combinations, permutations
+from pathlib import Path
 
 import numpy as np
 
 from dovetail.arrays import Floats
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, Chosen, TableId, TableSet
+from dovetail.errors import NotFoundError
 from dovetail.models.cache import open_model
 from dovetail.ports import LLM
 from dovetail.prompts import read_prompt
@@ -39,12 +43,15 @@ from dovetail.settings import Settings
 from dovetail_bench.baselines.connected import Pair, Problem, Weights
 from dovetail_bench.baselines.mip import Limits, Solution, solve
 from dovetail_bench.baselines.prompting import strings_in
-from dovetail_bench.baselines.ranking import cosine
+from dovetail_bench.baselines.ranking import PAPER, Ranking, cosine, nearest_by, words_of
+from dovetail_bench.corpus_folder import QUESTIONS
 from dovetail_bench.prompts import PROMPTS
-from dovetail_bench.retrievers import MemberRetriever, searcher_of
+from dovetail_bench.retrievers import published_searcher
 from dovetail_bench.scorings import joins_by
 
 _MOST_SUBQUESTIONS = 8
+# Where a corpus keeps what the authors released with it.
+_RELEASED, _AUTHORS = Path("jar_extras") / "decomp.json", "authors"
 # Join partners that a table is expanded by, at most.
 _PARTNERS = 5
 _SCHEMA = {
@@ -121,6 +128,8 @@ class JarRetriever:
         weights: Weights | None = None,
         scoring: str = "jar",
         limits: Limits | None = None,
+        ranking: Ranking = Searcher.dense,
+        released: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         require_positive(k=k, candidates=candidates)
         self._searcher = searcher
@@ -130,9 +139,11 @@ class JarRetriever:
         self._weights = weights or Weights()
         self._compatibility = Compatibility(searcher, scoring)
         self._limits = limits or Limits()
+        self._ranking = ranking
+        self._released = released or {}
 
     def retrieve(self, question: str) -> TableSet:
-        found = self._searcher.dense(question, max(self._candidates, self._k))
+        found = self._ranking(self._searcher, question, max(self._candidates, self._k))
         decompose = Stage("decompose")
         asked = self._decomposed(question, decompose)
         decompose.facts["subquestions"] = asked
@@ -153,6 +164,9 @@ class JarRetriever:
         return table_set(question, self._searcher.joins, chosen, [decompose, optimise])
 
     def _decomposed(self, question: str, stage: Stage) -> list[str]:
+        if question in self._released:
+            stage.facts["by"] = "the authors"
+            return list(self._released[question]) or [question]
         if self._llm is None or not question.strip():
             stage.facts["by"] = "the question itself"
             return [question]
@@ -198,7 +212,32 @@ def fit(searcher: Searcher, asked: Sequence[str], tables: Sequence[TableId]) -> 
     return rows
 
 
-def open_jar(catalog: CatalogReader, *, k: int, settings: Settings) -> MemberRetriever:
-    """Open the retriever `jar`."""
-    searcher, model = searcher_of(catalog, settings), open_model(catalog.folder, settings)
-    return MemberRetriever(JarRetriever(searcher, k=k, llm=model), searcher)
+def has_subquestions(corpus: Path) -> bool:
+    """Whether a corpus has the sub-questions of JAR's authors."""
+    return (corpus / _RELEASED).is_file()
+
+
+def released_subquestions(corpus: Path) -> dict[str, list[str]]:
+    """By the text of a question the sub-questions that the authors released with a corpus."""
+    file = corpus / _RELEASED
+    if not has_subquestions(corpus):
+        raise NotFoundError(f"jar:{_AUTHORS} needs the sub-questions of its authors, {file}")
+    asked = json.loads((corpus / QUESTIONS).read_text("utf-8"))
+    split = json.loads(file.read_text("utf-8"))
+    return {str(row["question"]): parts for row, parts in zip(asked, split, strict=True)}
+
+
+def open_jar(
+    catalog: CatalogReader, *, k: int, settings: Settings, argument: str = ""
+) -> JarRetriever:
+    """Open the retriever `jar`; `jar:paper` searches the paper's index, `jar:authors` has their
+    sub-questions."""
+    words = words_of("jar", argument, PAPER, _AUTHORS)
+    searcher = published_searcher(catalog, settings)
+    return JarRetriever(
+        searcher,
+        k=k,
+        llm=None if _AUTHORS in words else open_model(catalog.folder, settings),
+        ranking=nearest_by(searcher, paper=PAPER in words),
+        released=released_subquestions(catalog.folder.parent) if _AUTHORS in words else None,
+    )

@@ -5,20 +5,20 @@ the paper's own baseline (Section 5 and the appendix on baselines) is what this 
 action, observation; `table_search` over the dense index returns up to 5 tables not seen before; at
 most 3 searches; a recall-first prompt; numbers only in the answer; DR@K where it cannot be used.
 
-Where this differs. Tables are shown as one line of schema with an example per column and their
-purpose, not as five rows of Markdown, and are numbered as they appear. A step that is no step,
-repeats a search or searches beyond the limit is pointed out, and tolerated so many times: `slips`.
-Every message is a function of the question and the replies so far, so a run can be replayed round
-by round.
+Tables are shown with name, purpose, header and five rows, under a number that is the same in every
+run; `react:paper` searches the paper's index. A step that is no step, repeats a search or searches
+beyond the limit is pointed out, and tolerated so many times: `slips`. Every message is a function
+of the question and the replies so far, so a run can be replayed round by round.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import Candidate, Chosen, TableSet
+from dovetail.domain import Candidate, Chosen, Table, TableId, TableSet
 from dovetail.models.cache import needed_model
 from dovetail.models.chat import without_thoughts
 from dovetail.ports import LLM, Message
@@ -32,9 +32,11 @@ from dovetail.retrieve.trace import (
 )
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
-from dovetail_bench.baselines.prompting import numbers_in, shown
+from dovetail_bench.baselines.prompting import numbers_in
+from dovetail_bench.baselines.ranking import PAPER, Ranking, nearest_by, words_of
+from dovetail_bench.markdown import markdown
 from dovetail_bench.prompts import PROMPTS
-from dovetail_bench.retrievers import MemberRetriever, searcher_of
+from dovetail_bench.retrievers import published_searcher
 
 # Repetitions are bounded: a reply is hostile input, and must be read in linear time.
 _OBSERVATION = re.compile(r"^\W{0,40}observation\b", re.IGNORECASE | re.MULTILINE)
@@ -63,7 +65,7 @@ class _Run:
 
     messages: list[Message]
     stage: Stage
-    seen: list[Candidate] = field(default_factory=list)
+    seen: dict[int, Candidate] = field(default_factory=dict)
     searches: list[str] = field(default_factory=list)
     slips: int = 0
 
@@ -78,6 +80,7 @@ class ReactRetriever:
     searches: int = 3
     new: int = 5
     slips: int = 2
+    ranking: Ranking = Searcher.dense
 
     def __post_init__(self) -> None:
         require_positive(k=self.k, searches=self.searches, new=self.new)
@@ -97,18 +100,13 @@ class ReactRetriever:
         named = self._converse(run)
         stage.facts |= {"searches": run.searches, "seen": len(run.seen), "slips": run.slips}
         chosen = [
-            Chosen(
-                run.seen[number - 1].id,
-                run.seen[number - 1].relevance,
-                "react",
-                f"named by the model, seen as [{number}]",
-            )
+            Chosen(run.seen[number].id, run.seen[number].relevance, "react", "named by the model")
             for number in named
-            if 1 <= number <= len(run.seen)
+            if number in run.seen
         ]
         if not chosen:
             stage.fall_back("no usable final answer: the dense ranking stands")
-            found = self.searcher.dense(question, self.k)
+            found = self.ranking(self.searcher, question, self.k)
             chosen = list(ranked(found, "search", "dense ranking"))
         return table_set(question, self.searcher.joins, chosen, [stage])
 
@@ -120,7 +118,7 @@ class ReactRetriever:
             run.messages.append(Message("assistant", text or "…"))
             action, final = _ACTION.search(text), _FINAL.search(text)
             if final and not (action and action.start() < final.start()):
-                return numbers_in(final.group(1), "tables")
+                return numbers_in(final.group(1), "relevant_tables")
             said = self._step(run, _searched_for(action) if action else "")
             run.messages.append(Message("user", said))
         return []
@@ -138,18 +136,31 @@ class ReactRetriever:
             run.slips += 1
             return slip
         run.searches.append(search)
-        seen = {candidate.id for candidate in run.seen}
-        found = self.searcher.dense(search, len(seen) + self.new)
+        seen = {candidate.id for candidate in run.seen.values()}
+        found = self.ranking(self.searcher, search, len(seen) + self.new)
         fresh = [candidate for candidate in found if candidate.id not in seen][: self.new]
         if not fresh:
             return _NOTHING_NEW
-        lines = [
-            shown(number, self.searcher.catalog[candidate.id])
-            for number, candidate in enumerate(fresh, start=len(seen) + 1)
-        ]
-        run.seen += fresh
+        numbered = {self._number(candidate.id): candidate for candidate in fresh}
+        run.seen |= numbered
+        rows = [_row(number, self.searcher.catalog[one.id]) for number, one in numbered.items()]
         last = f"\n{_USED_UP}" if len(run.searches) == self.searches else ""
-        return "Observation:\n" + "\n".join(lines) + last
+        return "Observation: [\n " + ",\n ".join(rows) + "\n]" + last
+
+    def _number(self, table: TableId) -> int:
+        """The number of a table: its place in the corpus."""
+        return self.searcher.catalog.ids.index(table)
+
+
+def _row(number: int, table: Table) -> str:
+    """A table as the search returns it."""
+    row = {
+        "table_index": number,
+        "table_name": table.name,
+        "purpose": table.comment,
+        "table_markdown_content": markdown(table),
+    }
+    return json.dumps(row, ensure_ascii=False)
 
 
 def _searched_for(action: re.Match[str]) -> str:
@@ -157,8 +168,12 @@ def _searched_for(action: re.Match[str]) -> str:
     return " ".join(action.group(1).strip().strip("\"'`").split())[:_LONGEST_SEARCH]
 
 
-def open_react(catalog: CatalogReader, *, k: int, settings: Settings) -> MemberRetriever:
-    """Open the retriever `react`."""
+def open_react(
+    catalog: CatalogReader, *, k: int, settings: Settings, argument: str = ""
+) -> ReactRetriever:
+    """Open the retriever `react`, or `react:paper` over the paper's index."""
+    words = words_of("react", argument, PAPER)
     model = needed_model(catalog.folder, settings, "retriever 'react'")
-    searcher = searcher_of(catalog, settings)
-    return MemberRetriever(ReactRetriever(searcher, model, k), searcher)
+    searcher = published_searcher(catalog, settings)
+    ranking = nearest_by(searcher, paper=PAPER in words)
+    return ReactRetriever(searcher, model, k, ranking=ranking)

@@ -14,9 +14,10 @@ join counts by the relevance of its partner.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -30,39 +31,56 @@ from dovetail.search.embeddings import table_text
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from dovetail_bench.baselines.nearest_columns import NearestColumns
-from dovetail_bench.baselines.ranking import cosine
-from dovetail_bench.retrievers import MemberRetriever, searcher_of
+from dovetail_bench.baselines.onnx_model import MODEL, OnnxModel
+from dovetail_bench.baselines.ranking import PAPER, Ranking, cosine, nearest_by
+from dovetail_bench.retrievers import published_searcher
+
+Predict = Callable[[list[tuple[str, str]]], Floats]
 
 
 class PairScorer(Protocol):
     """Scores two texts read together."""
 
-    @property
-    def model_id(self) -> str:
-        """Names the model."""
+    model_id: str
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> Floats:
         """One score per pair, higher for what belongs together."""
 
 
 class CrossEncoder:
-    """A cross-encoder of sentence-transformers, by name or folder."""
+    """A cross-encoder in ONNX, by its folder, or, by name, one of sentence-transformers.
+
+    A pair is scored once: two tables meet in many questions.
+    """
 
     def __init__(self, name: str) -> None:
-        try:
-            models = import_module("sentence_transformers")
-        except ImportError:
-            raise MissingExtraError(f"the cross-encoder {name}", "st") from None
-        self._name = name
-        self._model = models.CrossEncoder(name)
-
-    @property
-    def model_id(self) -> str:
-        return f"st:{self._name}"
+        self.model_id = f"cross-encoder {Path(name).name}"
+        self._predict = _onnx(Path(name)) if (Path(name) / MODEL).is_file() else _named(name)
+        self._scores: dict[tuple[str, str], float] = {}
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> Floats:
-        scores: Floats = np.asarray(self._model.predict(list(pairs)), dtype=np.float64)
-        return scores
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._scores]
+        self._scores |= zip(new, map(float, self._predict(new)), strict=True)
+        return np.array([self._scores[pair] for pair in pairs])
+
+
+def _named(name: str) -> Predict:
+    try:
+        model = import_module("sentence_transformers").CrossEncoder(name)
+    except ImportError:
+        raise MissingExtraError(f"the cross-encoder {name}", "st") from None
+    return lambda pairs: np.asarray(model.predict(pairs), dtype=np.float64)
+
+
+def _onnx(folder: Path) -> Predict:
+    """The first logit of a model in ONNX for each pair."""
+    model = OnnxModel(folder)
+
+    def predict(pairs: list[tuple[str, str]]) -> Floats:
+        parts = [logits.reshape(len(logits), -1)[:, 0] for logits, _ in model.outputs(pairs)]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    return predict
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +97,13 @@ class RearRetriever:
     nearest: int = 10
     company: float = 0.5
     scorer: PairScorer | None = None
+    ranking: Ranking = Searcher.dense
 
     def __post_init__(self) -> None:
         require_positive(k=self.k, base=self.base, nearest=self.nearest)
 
     def retrieve(self, question: str) -> TableSet:
-        everything = self.searcher.dense(question, len(self.searcher.tables))
+        everything = self.ranking(self.searcher, question, len(self.searcher.tables))
         base = everything[: max(self.base, self.k)]
         retrieve = Stage("retrieve", facts={"tables": len(base)})
         found = self._expanded([candidate.id for candidate in base])
@@ -173,8 +192,12 @@ def _scaled(scores: Floats) -> Floats:
 
 def open_rear(
     catalog: CatalogReader, *, k: int, settings: Settings, argument: str = ""
-) -> MemberRetriever:
-    """Open the retriever `rear`, or with a cross-encoder by name or folder, `rear:NAME`."""
-    scorer = CrossEncoder(argument) if argument else None
-    searcher = searcher_of(catalog, settings)
-    return MemberRetriever(RearRetriever(searcher, k, scorer=scorer), searcher)
+) -> RearRetriever:
+    """Open the retriever `rear`, over the paper's index, `rear:paper`, or with a cross-encoder by
+    name or folder, `rear:NAME` and `rear:paper+NAME`."""
+    first, _, rest = argument.partition("+")
+    paper = first == PAPER
+    name = rest if paper else argument
+    scorer = CrossEncoder(name) if name else None
+    searcher = published_searcher(catalog, settings)
+    return RearRetriever(searcher, k, scorer=scorer, ranking=nearest_by(searcher, paper=paper))

@@ -20,7 +20,8 @@ from dovetail.cli.output import (
 )
 from dovetail.errors import UsageError
 from dovetail_bench import programs as _programs
-from dovetail_bench.cli.data import data, import_release, report
+from dovetail_bench.cli.data import data, report
+from dovetail_bench.cli.mess import bench_mess
 from dovetail_bench.cli.options import (
     DataArgument,
     KOption,
@@ -196,7 +197,7 @@ def run_program(
     run_module(f"{_programs.__name__}.{program}", run_name="__main__")
 
 
+bench.command("mess")(bench_mess)
 bench.command("sql")(bench_sql)
 bench.command("data")(data)
-bench.command("import")(import_release)
 bench.command("report")(report)

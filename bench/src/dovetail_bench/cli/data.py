@@ -1,4 +1,4 @@
-"""The commands about corpora and runs: dovetail bench data, import, report."""
+"""The commands about corpora and runs: dovetail bench data, report."""
 
 from __future__ import annotations
 
@@ -62,25 +62,6 @@ def data(data: DataArgument, catalog: CatalogOption = None, as_json: JsonOption 
             screen.print(f"{len(found)} questions {title}, among them:", highlight=False)
         for problem in found[:_SHOWN]:
             screen.print(f"  {printable(str(problem))}", highlight=False, markup=False)
-
-
-def import_release(
-    release: Annotated[
-        str, typer.Argument(metavar="RELEASE", help="spider, bird, mmqa, beaver or spider2-lite.")
-    ],
-    path: Annotated[
-        Path, typer.Argument(metavar="PATH", help="The release: its archive, or a folder with it.")
-    ],
-    into: Annotated[
-        Path, typer.Option("-o", "--into", metavar="FOLDER", help="Where the corpus is written.")
-    ],
-) -> None:
-    """Turn the official release of a benchmark into a corpus."""
-    from dovetail_bench.releases import import_release as convert
-
-    counts = convert(release, path, into)
-    told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
-    console().print(f"{into}: {told}", highlight=False)
 
 
 def report(

@@ -48,7 +48,10 @@ SourceOption = Annotated[
     ),
 ]
 PurposesOption = Annotated[
-    bool, typer.Option("--purposes", help="Have the model describe every table first.")
+    bool, typer.Option("--purposes", help="Have the model write the paper's purposes first.")
+]
+DescriptionsOption = Annotated[
+    bool, typer.Option("--descriptions", help="Have the model describe tables first, as we do.")
 ]
 DeclaredOption = Annotated[
     bool, typer.Option("--declared", help="Once more, with the keys that the sources declare.")
@@ -87,6 +90,7 @@ class RunOptions:
     skip_bad: SkipBadOption = False
     llm: LLMOption = None
     purposes: PurposesOption = False
+    descriptions: DescriptionsOption = False
     declared: DeclaredOption = False
     comments: CommentsOption = False
     catalog: CatalogOption = None
@@ -100,8 +104,16 @@ class RunOptions:
 
         return QuestionFilter(
             self.evidence, share_of(self.share), self.seed, self.limit, self.skip_bad,
-            tuple(named(self.source)), self.purposes,
+            tuple(named(self.source)), self._descriptions(),
         )  # fmt: skip
+
+    def _descriptions(self) -> str:
+        """What a model writes of the tables first, if anything."""
+        from dovetail_bench.datasets import DESCRIBED, PURPOSES
+
+        if self.purposes and self.descriptions:
+            raise UsageError("tables have --purposes or --descriptions, not both")
+        return PURPOSES if self.purposes else DESCRIBED if self.descriptions else ""
 
     def measured(self, data: Path, measure: Callable[[Dataset], Json]) -> Json:
         """What is measured on a corpus; with the rows of a second time, if more may be known."""

@@ -16,20 +16,18 @@ from dataclasses import dataclass, replace
 from dovetail.catalog.descriptions import DescriptionFile, TableKey, Written
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Description, Skipped, Table
-from dovetail.domain.schema import WIDTH, markdown
 from dovetail.errors import ModelError, PendingError
 from dovetail.models.chat import Reply, ask_all, without_thoughts
 from dovetail.offline.describe import PHASE, Prices
 from dovetail.offline.summary import DescribeSummary, Progress, ProgressCallback
 from dovetail.ports import LLM
 from dovetail.prompts import read_prompt
-from dovetail.text import cut, fenced
+from dovetail.text import fenced
+from dovetail_bench.markdown import markdown
 from dovetail_bench.prompts import PROMPTS
 
-MAX_TOKENS = 256
-_LONGEST_CONTENT = 12_000
-# Characters of a purpose that are kept.
-_LONGEST = 1_200
+# The paper sets no limit: no paragraph comes near it.
+MAX_TOKENS = 1_024
 _FAILURES_IN_A_ROW = 20
 _NONE = re.compile(r"\W*none\W*", re.IGNORECASE)
 _LABEL = re.compile(r"^\W*(?:the )?purpose(?: of this table)?\W*:\s*", re.IGNORECASE)
@@ -82,7 +80,8 @@ class _Run:
         conversations = [
             self._prompt.fill(table=fenced(request.content)) for request in waiting.values()
         ]
-        replies = ask_all(self._llm, conversations, workers=workers, max_tokens=MAX_TOKENS)
+        limits = [MAX_TOKENS] * len(conversations)
+        replies = ask_all(self._llm, conversations, workers=workers, max_tokens=limits)
         with closing(replies):
             for number, reply in replies:
                 self._take(waiting.pop(number), reply)
@@ -108,7 +107,7 @@ class _Run:
                 answered[line.prompt.rpartition(" ")[2]] = line.description.text
         wanted: dict[str, _Request] = {}
         for table in self._catalog:
-            content = table_content(table)
+            content = markdown(table)
             key = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:32]
             request = _Request(key, content, (table,))
             if key in answered:
@@ -179,15 +178,6 @@ def _key(table: Table) -> TableKey:
     return TableKey.of(table.id, (column.name for column in table.columns))
 
 
-def table_content(table: Table) -> str:
-    """A table as the model sees it: narrower, and at last in part, the more columns it has."""
-    for width in (WIDTH, 40, 16):
-        content = markdown(table, width=width)
-        if len(content) <= _LONGEST_CONTENT:
-            return content
-    return markdown(table, width=16, columns=_LONGEST_CONTENT // (20 * (len(table.sample) + 2)))
-
-
 def read_purpose(reply: str) -> str | None:
     """The purpose in a reply: empty where the model says None, None where it says nothing.
 
@@ -198,4 +188,4 @@ def read_purpose(reply: str) -> str | None:
     text = "".join(char for char in _LABEL.sub("", text) if char.isprintable())
     if not text.strip():
         return None
-    return "" if _NONE.fullmatch(text) else cut(text.strip("\"`' "), _LONGEST)
+    return "" if _NONE.fullmatch(text) else text.strip("\"`' ")

@@ -11,64 +11,71 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import Candidate, Chosen, JoinEdge, Table, TableId, TableSet
-from dovetail.domain.schema import markdown
+from dovetail.domain import Candidate, Chosen, JoinEdge, TableId, TableSet
 from dovetail.errors import ModelError, PendingError, UsageError
 from dovetail.joins.graph import JoinGraph
 from dovetail.models.cache import needed_model
-from dovetail.models.vectors import VectorStore
 from dovetail.ports import LLM
 from dovetail.retrieve.prompt import JoinedPair, joined_pairs
 from dovetail.retrieve.trace import Stage, ranked, require_positive, table_set
-from dovetail.search.dense import Dense
-from dovetail.search.embeddings import FOLDER
-from dovetail.search.index import NO_EMBEDDER
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from dovetail_bench.core_t.adjust import Addition, AdjustOptions, adjust, compatibility_of
+from dovetail_bench.core_t.index import PaperIndex
 from dovetail_bench.core_t.select import LLMSelector, Selection
-from dovetail_bench.retrievers import MemberRetriever, searcher_of
+from dovetail_bench.retrievers import published_searcher
 from dovetail_bench.scorings import joins_by
 
-PAPER, UNADJUSTED = "paper", "unadjusted"
+PAPER = "paper"
+# The ablations, by what is left out.
+ABLATIONS = ("no-purposes", "no-compatibility", "no-adjustment")
 
 
 @dataclass(frozen=True, slots=True)
 class CoreTOptions:
     """The paper's constants; without `adjust`, the selection is the set.
 
-    `context` is how many tokens the model takes in and writes together.
+    `context` is how many tokens the model takes in and writes together. Without `purposes`, neither
+    index nor prompt has them; without `compatibility`, no pair of tables has any, so that the model
+    is shown none and adjustment adds nothing.
     """
 
     k: int = 10
     context: int = 16_384
     adjust: AdjustOptions | None = field(default_factory=AdjustOptions)
+    purposes: bool = True
+    compatibility: bool = True
 
     def __post_init__(self) -> None:
         require_positive(k=self.k)
 
 
 def options_of(argument: str, k: int, context: int = 16_384) -> CoreTOptions:
-    """The options that an argument stands for: `paper`, and one word for a part of adjustment.
+    """The options that an argument stands for: `paper`, and one word for what is different.
 
-    >>> options_of("paper+unadjusted", 10).adjust
+    >>> options_of("paper+no-adjustment", 10).adjust
     >>> options_of("paper+0.7", 10).adjust.threshold
     0.7
     """
     paper, _, word = argument.partition("+")
-    if paper == PAPER and word == UNADJUSTED:
-        return CoreTOptions(k, context, None)
     try:
-        threshold = float(word) if word else AdjustOptions().threshold
+        threshold = float(word or AdjustOptions().threshold)
     except ValueError:
-        threshold = -1.0
+        threshold = AdjustOptions().threshold if word in ABLATIONS else -1.0
     if paper != PAPER or not 0 <= threshold <= 1:
+        words = ", ".join(f"{PAPER}+{each}" for each in ABLATIONS)
         raise UsageError(
-            f"core-t does not know {argument!r}; it takes {PAPER}, {PAPER}+{UNADJUSTED}, or "
+            f"core-t does not know {argument!r}; it takes {PAPER}, {words}, or "
             f"{PAPER}+T with the threshold of adjustment, a number from 0 to 1"
         )
-    return CoreTOptions(k, context, AdjustOptions(threshold))
+    return CoreTOptions(
+        k,
+        context,
+        None if word == "no-adjustment" else AdjustOptions(threshold),
+        purposes=word != "no-purposes",
+        compatibility=word != "no-compatibility",
+    )
 
 
 @dataclass(frozen=True)
@@ -102,27 +109,18 @@ class CoreTRetriever:
     @cached_property
     def joins(self) -> JoinGraph:
         """The joins that the model is shown and that adjustment goes by."""
+        if not self.options.compatibility:
+            return self.searcher.graph_of(())
         return joins_by(self.searcher, PAPER)
 
-    def candidates(self, query: Query) -> list[Candidate]:
-        """The top `k` tables by cosine, ties by id."""
-        if query.blank or not self.searcher.tables:
-            return []
-        vector = self.searcher.vector(query.text)
-        rows, cosines = self._vectors.nearest(vector, self.options.k)
-        return [
-            Candidate(self.searcher.tables[row].id, max(0.0, cosine), {"dense": cosine})
-            for row, cosine in zip(rows.tolist(), cosines.tolist(), strict=True)
-        ]
-
     @cached_property
-    def _vectors(self) -> Dense:
-        """A vector of each table, kept beside the catalog's own, so that each is made once."""
-        if self.searcher.embedder is None:
-            raise ModelError(NO_EMBEDDER)
-        texts = list(map(markdown_text, self.searcher.tables))
-        store = VectorStore(self.searcher.catalog.folder / FOLDER, self.searcher.embedder)
-        return Dense(store.documents(texts))
+    def index(self) -> PaperIndex:
+        """What is searched."""
+        return PaperIndex(self.searcher, purposes=self.options.purposes)
+
+    def candidates(self, query: Query) -> list[Candidate]:
+        """The top `k` tables by cosine."""
+        return self.index.nearest(query, self.options.k)
 
     def _selection(
         self,
@@ -132,9 +130,10 @@ class CoreTRetriever:
         stage: Stage,
     ) -> Selection:
         """What the model selects; where the call fails, why there is nothing."""
-        selector = LLMSelector(self.searcher, self.llm, self.options.context)
+        selector = LLMSelector(self.llm, self.options.context)
+        tables = [self.index.shown(self.searcher.catalog[one.id]) for one in candidates]
         try:
-            return selector.select(query, candidates, pairs, stage)
+            return selector.select(query, candidates, tables, pairs, stage)
         except PendingError:
             raise  # a reply that is still to be recorded is no failure
         except ModelError as error:
@@ -143,19 +142,11 @@ class CoreTRetriever:
 
 def open_core_t(
     catalog: CatalogReader, *, k: int, settings: Settings, argument: str = PAPER
-) -> MemberRetriever:
-    """Open the retriever `core-t:paper`, or `core-t:paper+0.7` with a threshold of adjustment."""
+) -> CoreTRetriever:
+    """Open `core-t:paper`, an ablation of it, or with another τ `core-t:paper+0.7`."""
     options = options_of(argument, k, settings.llm_context)
     model = needed_model(catalog.folder, settings, "retriever 'core-t'")
-    searcher = searcher_of(catalog, settings)
-    return MemberRetriever(CoreTRetriever(searcher, model, options), searcher)
-
-
-def markdown_text(table: Table) -> str:
-    """A table as the paper embeds it: its name, its purpose if it has one, header and sample."""
-    name, _, content = markdown(table).partition("\n")
-    purpose = table.comment
-    return f"{name}\nPurpose: {purpose}\n{content}" if purpose else f"{name}\n{content}"
+    return CoreTRetriever(published_searcher(catalog, settings), model, options)
 
 
 def _chosen(selection: Selection, candidates: Sequence[Candidate], stage: Stage) -> list[Chosen]:

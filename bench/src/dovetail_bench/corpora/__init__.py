@@ -1,4 +1,4 @@
-"""The sample corpus: 77 tables of nine domains in eight sources, drawn from a seed.
+"""The sample corpus: 77 tables of nine domains in eight sources, which `corpus.zip` holds as files.
 
 The content is ours and dedicated to the public domain (CC0): persons, firms and places are made
 up, and any likeness is chance. Keys are real in the data and declared nowhere.
@@ -45,6 +45,26 @@ What is odd on purpose:
   products.sku to items, shop orders.shipment_no to shipments, members.student_no to students.
 """
 
-from dovetail_bench.corpora.corpus import write_corpus
+from importlib.resources import files
+from pathlib import Path
+from zipfile import ZipFile
 
-__all__ = ["write_corpus"]
+from dovetail.sample import write_company
+
+_NEIGHBOURS = ("civic.sqlite", "events.jsonl", "exports/shop_customers.csv", "shop.sqlite",
+               "warehouse.duckdb")  # fmt: skip
+
+
+def write_corpus(into: Path) -> tuple[Path, ...]:
+    """Write the sample corpus below `into` and return the sources (files and folders) to index."""
+    with files(__name__).joinpath("corpus.zip").open("rb") as packed, ZipFile(packed) as corpus:
+        corpus.extractall(into)
+    return tuple(sorted(into.iterdir()))
+
+
+def write_brewery(into: Path) -> tuple[Path, ...]:
+    """Write the brewery's own sources of the demo's pile below `into`, and return them."""
+    write_company(into)
+    for neighbour in _NEIGHBOURS:
+        (into / neighbour).unlink()
+    return tuple(into / source for source in ("brewery.sqlite", "taprooms.duckdb", "exports"))

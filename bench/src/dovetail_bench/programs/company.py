@@ -8,7 +8,8 @@ for replies are counted and left out: have their requests answered, and run it a
 
 F1, perfect sets and questions with all tables found are of those that can be answered, against the
 nearest accepted set; `offered` is how often all tables were among those that the model was shown.
-A question counts as refused where the set is empty, or its confidence below 0.3.
+A question counts as refused where the set is empty, or its confidence below 0.3. Of the foreign
+keys that the sources declare, those are counted that join evidence finds by itself, above 0.5.
 """
 
 from __future__ import annotations
@@ -23,8 +24,11 @@ from statistics import mean, median
 from typing import Any
 
 import dovetail
+from dovetail.catalog.generation import EVIDENCE
 from dovetail.domain import TableId, TableSet
 from dovetail.errors import PendingError
+from dovetail.joins.edges import StoredEdges
+from dovetail.joins.graph import JOINABLE
 from dovetail_bench.measures import Score, score
 
 _REFUSED = 0.3
@@ -66,15 +70,19 @@ def read_questions(folder: Path, names: Names) -> list[Asked]:
     return [
         Asked(
             id=str(row.get("id", number)),
-            text=row["q"],
-            accepted=[
-                frozenset(map(names.gold, one))
-                for one in row.get("gold") or [row["g"], *row.get("alt", ())]
-            ],
+            text=row.get("q") or row["question"],
+            accepted=[frozenset(map(names.gold, one)) for one in _accepted(row)],
             kind=str(row.get("kind", row.get("k", ""))),
         )
         for number, row in enumerate(rows, start=1)
     ]
+
+
+def _accepted(row: Mapping[str, Any]) -> Sequence[Sequence[str]]:
+    """The sets that a row of the file accepts, by the key that it has for them."""
+    if "gold_tables" in row:
+        return [row["gold_tables"]]
+    return row.get("gold") or [row["g"], *row.get("alt", ())]
 
 
 class Names:
@@ -175,12 +183,25 @@ def summary(outcomes: Sequence[Outcome]) -> Mapping[str, float]:
     }
 
 
+def hidden_keys(catalog: dovetail.Catalog) -> Mapping[str, int]:
+    """How many keys are declared, and how many of them are found while they are hidden."""
+    evidence = StoredEdges.read(catalog.reader.part(EVIDENCE))
+    found = {(e.left, e.right, frozenset(e.columns)) for e in evidence if e.score > JOINABLE}
+    declared = {
+        (e.left, e.right, frozenset(e.columns))
+        for e in catalog.join_graph().edges
+        if "declared" in e.evidence
+    }
+    return {"declared_keys": len(declared), "found_hidden": len(declared & found)}
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("-C", "--catalog", required=True)
     parser.add_argument("--llm", help="a model; without one, graph chooses")
     parser.add_argument("--selector", help="graph, llm or auto")
+    parser.add_argument("--k", type=int, help="candidates [as many as the selector takes]")
     parser.add_argument("--phrases", type=Path, help="JSON: what to look for, by question id")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("-v", "--verbose", action="store_true", help="each set that is not perfect")
@@ -191,17 +212,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     waiting = 0
     with dovetail.open(given.catalog) as catalog:
         for asked in read_questions(given.folder, names):
-            options: dict[str, Any] = {"llm": given.llm, "selector": given.selector}
+            options: dict[str, Any] = {"llm": given.llm, "selector": given.selector, "k": given.k}
             if asked.id in looking_for:
                 options["looking_for"] = looking_for[asked.id]
             try:
                 outcomes.append(outcome(catalog, asked, names, **options))
             except PendingError:
                 waiting += 1
+        keys = hidden_keys(catalog)
     if not outcomes:
         print(f"{waiting} questions wait for replies")
         return
-    measured = {**summary(outcomes), "waiting": waiting}
+    measured = {**summary(outcomes), "waiting": waiting, **keys}
     lines = [f"{name:26} {value}" for name, value in measured.items()]
     print(json.dumps(measured) if given.json else "\n".join(lines))
     if given.verbose:

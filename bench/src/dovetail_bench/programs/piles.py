@@ -20,7 +20,7 @@ from typing import Any
 
 import dovetail
 from dovetail.domain import JoinEdge
-from dovetail.sample.company import write_brewery
+from dovetail_bench.corpora import write_brewery
 from dovetail_bench.corpora.questions import brewery_questions
 from dovetail_bench.measures import Score, score
 from dovetail_bench.programs.insurer_pile import ACCEPTED, TRUTH, make_pile, write_pile
@@ -99,8 +99,8 @@ class MeasuredJoins:
 
 def measure_joins(edges: Iterable[JoinEdge]) -> MeasuredJoins:
     """Hold edges above 0.5 against the truth, by tables and columns, whichever side comes first."""
-    truth, accepted = _written(TRUTH), _written(ACCEPTED)
-    found = {_key(edge) for edge in edges if edge.score > 0.5}
+    truth, accepted = planted(), _written(ACCEPTED)
+    found = {join_key(edge) for edge in edges if edge.score > 0.5}
     right = found & (truth | accepted)
     return MeasuredJoins(
         precision=len(right) / max(len(found), 1),
@@ -113,7 +113,13 @@ def measure_joins(edges: Iterable[JoinEdge]) -> MeasuredJoins:
 Key = frozenset[tuple[str, tuple[str, ...]]]
 
 
-def _key(edge: JoinEdge) -> Key:
+def planted() -> set[Key]:
+    """The joins that the insurer's pile was made with."""
+    return _written(TRUTH)
+
+
+def join_key(edge: JoinEdge) -> Key:
+    """A join by its tables and columns, whichever side comes first."""
     pairs = sorted(edge.columns)
     sides = ((edge.left, [a for a, _ in pairs]), (edge.right, [b for _, b in pairs]))
     return frozenset(

@@ -22,24 +22,23 @@ import uvicorn
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import dovetail
-from dovetail.sample.company import write_brewery
 from dovetail.serve.guarded import Access, RequestLimits
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.rest import rest_app
 from dovetail.settings import Settings
-from dovetail_bench.corpora import write_corpus
+from dovetail_bench.corpora import write_brewery, write_corpus
 
 DOCS = Path(__file__).resolve().parents[4] / "docs"
 ASKED = f"#/ask?q={quote('How many open orders does each customer of the segment festival have?')}"
-SET = "[data-stage=set].done"
+ROWS = "#rows tbody tr"
 PAINTED = "#pile[data-painted=yes]"
 
 
 def built(folder: Path, name: str) -> Path:
     """A bundled corpus, indexed."""
-    place = folder / name
-    (write_brewery if name == "brewery" else write_corpus)(place)
-    sources = [f"{path.name}={path}" for path in sorted(place.iterdir())]
+    corpus = folder / name
+    (write_brewery if name == "brewery" else write_corpus)(corpus)
+    sources = [f"{path.name}={path}" for path in sorted(corpus.iterdir())]
     dovetail.build(*sources, into=folder / f"{name}-catalog", settings=Settings())
     return folder / f"{name}-catalog"
 
@@ -84,27 +83,36 @@ def taken(page: Page, wanted: str, file: Path) -> None:
 
 def take(browser: Browser, folder: Path, into: Path) -> None:
     with served(built(folder, "brewery")) as url:
-        taken(shown(browser, f"{url}/{ASKED}"), SET, into / "explorer-ask.png")
-        taken(shown(browser, f"{url}/{ASKED}", dark=True), SET, into / "explorer-dark.png")
-        taken(shown(browser, f"{url}/{ASKED}", narrow=True), SET, into / "explorer-narrow.png")
+        taken(shown(browser, f"{url}/{ASKED}"), ROWS, into / "explorer-ask.png")
+        taken(shown(browser, f"{url}/{ASKED}", dark=True), ROWS, into / "explorer-dark.png")
+        taken(shown(browser, f"{url}/{ASKED}", narrow=True), ROWS, into / "explorer-narrow.png")
     with served(built(folder, "corpus")) as url:
+        listed = ".browser tbody tr"
+        taken(shown(browser, f"{url}/#/tables"), listed, into / "explorer-tables.png")
         page = shown(browser, f"{url}/#/pile?from=suppliers&to=districts")
         page.wait_for_selector(".steps li")
         taken(page, PAINTED, into / "explorer-path.png")
         taken(shown(browser, f"{url}/#/pile"), PAINTED, into / "explorer-pile.png")
 
 
+@contextmanager
+def installed_chromium() -> Iterator[Browser]:
+    """The browser that this machine has; a program without one ends here and says so."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        sys.exit("no Chromium is installed: apt-get install chromium")
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("folder", type=Path, nargs="?", default=DOCS)
     options = parser.parse_args()
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        sys.exit("no Chromium is installed: apt-get install chromium")
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+    with tempfile.TemporaryDirectory() as folder, installed_chromium() as browser:
         take(browser, Path(folder), options.folder)
-        browser.close()
 
 
 if __name__ == "__main__":

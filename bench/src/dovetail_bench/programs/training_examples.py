@@ -123,16 +123,26 @@ def examples(dataset: Dataset) -> Iterator[Example]:
     settings = Settings()
     catalog = dataset.catalog(settings)
     searcher = searcher_of(catalog, settings)
-    matcher, together = QueryMatcher(searcher), Belonging(searcher)
-    asked = dataset.question_set().over(catalog.ids)
+    matcher, together = QueryMatcher(searcher), Belonging(searcher, use_sources=not dataset.pooled)
+    asked = dataset.question_set().over(catalog.ids, dataset.families())
     searcher.vectors([one.text for one in asked.questions])  # together, which takes less time
-    for question in asked.questions:
+    for question in filter(lambda one: one.answerable, asked.questions):
         query = searcher.analyse(question.text)
         candidates = searcher.search(query, CANDIDATES)
         if candidates:
             tables = tuple(one.id for one in candidates)
             match = matcher.match(query, candidates)
-            yield Example(question, tables, match, together.pairs(tables))
+            gold = _offered(question, tables)
+            yield Example(question, tables, match, together.pairs(tables), logical_gold=gold)
+
+
+def _offered(question: Question, tables: Sequence[TableId]) -> tuple[TableId, ...]:
+    """The gold tables, of a family the member that is a candidate."""
+    family_of = {member: family for family in question.families for member in family}
+    return tuple(
+        next((one for one in tables if one in family_of.get(table, ())), table)
+        for table in question.gold
+    )
 
 
 def arrays(found: Sequence[Example], apart: Collection[str]) -> dict[str, np.ndarray]:

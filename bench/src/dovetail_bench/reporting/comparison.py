@@ -32,6 +32,7 @@ PAIRED = (
     Column("won"), Column("lost"), Column("p", digits=4), Column("winner"),
 )  # fmt: skip
 Values = tuple[ScoredRun, Mapping[str, float]]
+Test = Callable[[Sequence[float], Sequence[float]], float]
 
 
 def paired_f1(measured: Sequence[ScoredRun], against: ScoredRun) -> Table:
@@ -56,9 +57,7 @@ def paired_f1(measured: Sequence[ScoredRun], against: ScoredRun) -> Table:
     )
 
 
-def paired_row(
-    best: Values, other: Values, test: Callable[[Sequence[float], Sequence[float]], float]
-) -> Row | None:
+def paired_row(best: Values, other: Values, test: Test) -> Row | None:
     """Two runs by a value of each question, with the p-value of a test; None without a question."""
     (left, ours), (right, all_theirs) = best, other
     names = [name for name in ours if name in all_theirs]
@@ -81,20 +80,26 @@ def paired_row(
 
 def strata(measured: Sequence[ScoredRun], against: ScoredRun) -> Table:
     """F1 by difficulty and by number of gold tables, tested against the reference in each."""
-    groups = strata_of(against.questions)
+    runs = [(one, {name: score.f1 for name, score in one.scores.items()}) for one in measured]
+    return strata_table("strata", "F1", runs, measured.index(against), sign_flip)
+
+
+def strata_table(name: str, measure: str, runs: Sequence[Values], place: int, test: Test) -> Table:
+    """A measure by difficulty and by number of gold tables; `place` is that of the reference."""
+    against = runs[place]
+    groups = strata_of([each for each in against[0].questions if each.id in against[1]])
     columns = (
         Column("system"),
-        *(Column(f"{name} ({len(ids)})", HIGH) for name, ids in groups.items()),
+        *(Column(f"{group} ({len(ids)})", HIGH) for group, ids in groups.items()),
         Column("significant"),
     )
-    rows = [_strata_row(one, against, groups) for one in measured]
     return Table(
-        "strata",
-        "F1 by difficulty and by number of gold tables",
+        name,
+        f"{measure} by difficulty and by number of gold tables",
         columns,
-        tuple(rows),
-        note=f"* differs from {against.label} (sign-flip, Holm over the strata, p < {LEVEL}); the "
-        "last column counts such strata, whichever of the two is ahead.",
+        tuple(_strata_row(run, against, groups, test) for run in runs),
+        note=f"* differs from {against[0].label} (Holm over the strata, p < {LEVEL}); the last "
+        "column counts such strata, whichever of the two is ahead.",
     )
 
 
@@ -114,17 +119,18 @@ def strata_of(questions: Sequence[Question]) -> dict[str, list[str]]:
     return found
 
 
-def _strata_row(one: ScoredRun, against: ScoredRun, groups: dict[str, list[str]]) -> Row:
+def _strata_row(run: Values, against: Values, groups: dict[str, list[str]], test: Test) -> Row:
+    (one, mine), (other, theirs) = run, against
     means: dict[str, float | None] = {}
     values: dict[str, float] = {}
     for name, ids in groups.items():
-        asked = [each for each in ids if each in one.scores]
-        mine = [one.scores[each].f1 for each in asked]
-        means[name] = 100 * sum(mine) / len(mine) if mine else None
-        if one is not against and mine:
-            values[name] = sign_flip(mine, [against.scores[each].f1 for each in asked])
+        asked = [each for each in ids if each in mine]
+        found = [mine[each] for each in asked]
+        means[name] = 100 * sum(found) / len(found) if found else None
+        if run is not against and found:
+            values[name] = test(found, [theirs[each] for each in asked])
     adjusted = holm(values)
     marked = [Cell(means[name], "*" if adjusted.get(name, 1) < LEVEL else "") for name in groups]
     significant = sum(value < LEVEL for value in adjusted.values())
     told = f"{significant} of {len(adjusted)}" if adjusted else None
-    return Row((Cell(one.label), *marked, Cell(told)), runs=(one.number, against.number))
+    return Row((Cell(one.label), *marked, Cell(told)), runs=(one.number, other.number))

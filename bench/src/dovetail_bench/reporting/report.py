@@ -16,11 +16,12 @@ from dovetail_bench.reporting.scored_run import (
     find_files,
     read_scored_runs,
 )
-from dovetail_bench.reporting.selection import depth, errors, selection_performance, tokens
+from dovetail_bench.reporting.selection import depth, errors, selection_performance
 from dovetail_bench.reporting.sql_accuracy import (
     answer_errors,
     answered,
     execution_accuracy,
+    execution_strata,
     paired_execution,
 )
 from dovetail_bench.reporting.stages import ablation, connectors, recovery
@@ -95,7 +96,8 @@ def _chapter(
         tables += _about_sets(sets, options)
         tables += [
             execution_accuracy(measured),
-            paired_execution(measured),
+            paired_execution(measured, options.against),
+            execution_strata(measured, options.against),
             answer_errors(measured),
         ]
     tables.append(joinability(join_results, dataset))
@@ -121,7 +123,6 @@ def _about_sets(every: Sequence[ScoredRun], options: Options) -> list[Table]:
         recovery(measured),
         connectors(measured, options.quantile),
         errors(measured),
-        tokens(measured),
     ]
 
 

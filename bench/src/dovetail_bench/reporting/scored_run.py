@@ -190,10 +190,11 @@ def lacking(retriever: str, settings: Json, *, purposes: bool) -> list[str]:
     []
     """
     system, _, argument = retriever.partition(":")
-    paper = "paper" in argument.split("+")
+    words = argument.split("+")
+    paper = "paper" in words and "no-purposes" not in words
     found = {
-        "no sub-questions": system == "jar" and not settings.get("llm"),
-        "no cross-encoder": system == "rear" and not argument,
+        "no sub-questions": system == "jar" and "authors" not in words and not settings.get("llm"),
+        "no cross-encoder": system == "rear" and argument in ("", "paper"),
         "no purposes": (system in ("rear", "react") or paper) and not purposes,
         "no embedder": system in _BY_VECTORS and settings.get("embedder") == "none",
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from pathlib import PurePath
 from string import ascii_lowercase
 
 from dovetail_bench.reporting.published import published_rows
@@ -19,30 +20,34 @@ from dovetail_bench.reporting.tabular import (
     measures,
     percent,
 )
-from dovetail_bench.stats import holm, sign_flip
+from dovetail_bench.stats import bootstrap, holm, sign_flip
 
 LEVEL = 0.05
-MILLION = 1_000_000
 
 
 def selection_performance(measured: Sequence[ScoredRun]) -> Table:
-    """P, R, F1, PR and size of every run, with the runs that each is significantly better than."""
+    """The sets of every run, what they cost a question, and the runs that each is better than."""
     columns = (
-        Column(""), Column("system"), *measures("questions", "tables", "P", "R", "F1", "PR"),
+        Column(""), Column("system"), *measures("questions", "tables", "P", "R", "F1"),
+        Column("F1 95%"), *measures("PR"), Column("PR 95%"), Column("fallback %", LOW),
+        Column("calls", LOW), Column("tokens in", LOW, 0), Column("tokens out", LOW, 0),
     )  # fmt: skip
     letters = {one.label: _letters(place) for place, one in enumerate(measured)}
     better = _significantly_better(measured)
     rows: list[Row] = []
     for one in measured:
-        means = one.means
+        means, scores = one.means, one.scores.values()
         above = "".join(letters[other] for other in letters if (one.label, other) in better)
         rows.append(
             Row(
                 (
-                    *cells(letters[one.label], one.label, len(one.scores), means.avg_tables),
+                    *cells(letters[one.label], one.label, len(scores), means.avg_tables),
                     *cells(100 * means.p, 100 * means.r),
                     Cell(100 * means.f1, above),
+                    Cell(interval_text([score.f1 for score in scores])),
                     Cell(100 * means.pr),
+                    Cell(interval_text([float(score.perfect) for score in scores])),
+                    *cells(*_cost(one)),
                 ),
                 runs=(one.number,),
             )
@@ -55,7 +60,33 @@ def selection_performance(measured: Sequence[ScoredRun]) -> Table:
         columns,
         tuple(rows),
         note="Letters above an F1 name the rows that it is significantly better than "
-        f"(paired sign-flip, Holm over all pairs, p < {LEVEL}).",
+        f"(paired sign-flip, Holm over all pairs, p < {LEVEL}). 95% is the bootstrap interval. "
+        "Calls and tokens are means per question of those that ask a model; a fallback is a "
+        "question whose reply could not be used.",
+    )
+
+
+def interval_text(values: Sequence[float]) -> str:
+    """The 95% bootstrap interval of a mean, in percent.
+
+    >>> interval_text([1.0, 1.0])
+    '100.0 to 100.0'
+    """
+    interval = bootstrap(values)
+    return f"{100 * interval.low:.1f} to {100 * interval.high:.1f}"
+
+
+def _cost(one: ScoredRun) -> tuple[float | None, ...]:
+    """Fallbacks in percent, calls and tokens a question; nothing where no model is asked."""
+    records = list(one.records.values())
+    count, calls = len(records), sum(record.llm_calls for record in records)
+    if not calls:
+        return (None,) * 4
+    return (
+        percent(sum(record.fallback for record in records), count),
+        calls / count,
+        sum(record.tokens_in for record in records) / count,
+        sum(record.tokens_out for record in records) / count,
     )
 
 
@@ -71,7 +102,7 @@ def depth(measured: Sequence[ScoredRun]) -> Table:
     rows = [
         Row(
             cells(
-                one.label, str(one.settings.get("embedder", "")), len(one.scores),
+                one.label, _embedder(one), len(one.scores),
                 one.means.avg_tables, 100 * one.means.p, 100 * one.means.f1, 100 * one.means.pr,
             ),
             runs=(one.number,),
@@ -80,6 +111,12 @@ def depth(measured: Sequence[ScoredRun]) -> Table:
     ]  # fmt: skip
     published = published_rows("depth", measured[0].dataset, columns)
     return Table(name, title, columns, (*rows, *published))
+
+
+def _embedder(one: ScoredRun) -> str:
+    """The embedder of a ranking: the one that its name has, or that of the settings."""
+    _, _, folder = one.retriever.partition("+")
+    return PurePath(folder).name or str(one.settings.get("embedder", ""))
 
 
 def errors(measured: Sequence[ScoredRun]) -> Table:
@@ -131,35 +168,3 @@ def _letters(place: int) -> str:
     rounds, letter = divmod(place, len(ascii_lowercase))
     first = ascii_lowercase[rounds - 1] if rounds else ""
     return first + ascii_lowercase[letter]
-
-
-def tokens(measured: Sequence[ScoredRun]) -> Table:
-    """Calls and tokens of every run that asked a model: per question, and in millions over all."""
-    name, title = "tokens", "Token efficiency"
-    paid = [one for one in measured if any(each.llm_calls for each in one.records.values())]
-    if not paid:
-        return empty(name, title, "It needs a run of a retriever that asks a language model.")
-    columns = (
-        Column("system"), Column("questions"), Column("calls", LOW, 2), Column("in", LOW),
-        Column("out", LOW), Column("in M", LOW, 2), Column("out M", LOW, 2),
-        Column("total M", LOW, 2), Column("fallbacks", LOW),
-    )  # fmt: skip
-    rows: list[Row] = []
-    for one in paid:
-        records = list(one.records.values())
-        read = sum(record.tokens_in for record in records)
-        wrote = sum(record.tokens_out for record in records)
-        calls = sum(record.llm_calls for record in records)
-        count = len(records)
-        rows.append(
-            Row(
-                cells(
-                    one.label, count, calls / count, read / count, wrote / count, read / MILLION,
-                    wrote / MILLION, (read + wrote) / MILLION,
-                    sum(record.fallback for record in records),
-                ),
-                runs=(one.number,),
-            )
-        )  # fmt: skip
-    taken = published_rows(name, measured[0].dataset, columns)
-    return Table(name, title, columns, (*rows, *taken), note="in and out are means per question.")

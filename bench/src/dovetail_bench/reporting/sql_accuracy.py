@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from statistics import mean
 
 from dovetail_bench.measures import execution
-from dovetail_bench.reporting.comparison import PAIRED, paired_row
+from dovetail_bench.reporting.comparison import PAIRED, Values, paired_row, strata_table
 from dovetail_bench.reporting.published import published_rows
 from dovetail_bench.reporting.scored_run import ScoredRun
+from dovetail_bench.reporting.selection import interval_text
 from dovetail_bench.reporting.tabular import HIGH, Column, Row, Table, cells, empty
 from dovetail_bench.run_key import ORACLE
 from dovetail_bench.sql_answer import NO_GOLD
@@ -41,7 +42,8 @@ def execution_accuracy(measured: Sequence[ScoredRun]) -> Table:
         return empty(name, title, _NEEDED)
     columns = (
         Column("system"), Column("model"), Column("questions"), Column("EX multi-table", HIGH),
-        Column("EX", HIGH), Column("EX perfect", HIGH), Column("EX given perfect", HIGH),
+        Column("EX", HIGH), Column("EX 95%"), Column("EX perfect", HIGH),
+        Column("EX given perfect", HIGH),
     )  # fmt: skip
     rows: list[Row] = []
     for one, found in runs:
@@ -55,6 +57,7 @@ def execution_accuracy(measured: Sequence[ScoredRun]) -> Table:
             Row(
                 cells(
                     one.label, _model(one), len(found), 100 * shares.ex_mt, 100 * shares.ex_all,
+                    interval_text([float(not error) for error in found.values()]),
                     100 * shares.ex_pr, 100 * shares.ex_given_pr,
                 ),
                 runs=(one.number,),
@@ -70,24 +73,40 @@ def execution_accuracy(measured: Sequence[ScoredRun]) -> Table:
     )
 
 
-def paired_execution(measured: Sequence[ScoredRun]) -> Table:
-    """The difference in EX between the best run and every other, by exact McNemar.
-
-    The gold tables themselves are an upper bound, and no run to compare with.
-    """
+def paired_execution(measured: Sequence[ScoredRun], against: str = "") -> Table:
+    """The difference in EX between a run and every other, by exact McNemar."""
     name, title = "paired-execution", "Paired execution accuracy"
-    right = [
+    runs, place = _compared(measured, against)
+    if len(runs) < 2:
+        return empty(name, title, f"{_NEEDED} At least two, without the oracle.")
+    rows = [paired_row(runs[place], other, mcnemar) for other in runs if other is not runs[place]]
+    columns = (*PAIRED[:2], Column("ΔEX"), *PAIRED[3:])
+    note = "p is of the exact McNemar test."
+    return Table(name, title, columns, tuple(row for row in rows if row), note=note)
+
+
+def execution_strata(measured: Sequence[ScoredRun], against: str = "") -> Table:
+    """EX by difficulty and by number of gold tables, tested against a run in each."""
+    runs, place = _compared(measured, against)
+    if len(runs) < 2:
+        return empty("execution-strata", "EX by difficulty", f"{_NEEDED} At least two.")
+    return strata_table("execution-strata", "EX", runs, place, mcnemar)
+
+
+def _compared(measured: Sequence[ScoredRun], against: str) -> tuple[list[Values], int]:
+    """What every run answered right, and the place of the one that others are held against.
+
+    It is the run of that label or retriever, else the best. The gold tables themselves are an
+    upper bound, and no run to compare with.
+    """
+    right: list[Values] = [
         (one, {question: float(not error) for question, error in found.items()})
         for one, found in answered(measured)
         if one.retriever != ORACLE
     ]
-    if len(right) < 2:
-        return empty(name, title, f"{_NEEDED} At least two, without the oracle.")
-    best = max(right, key=lambda run: mean(run[1].values()))
-    rows = [paired_row(best, other, mcnemar) for other in right if other is not best]
-    columns = (*PAIRED[:2], Column("ΔEX"), *PAIRED[3:])
-    note = "p is of the exact McNemar test."
-    return Table(name, title, columns, tuple(row for row in rows if row), note=note)
+    named = [at for at, (one, _) in enumerate(right) if against in (one.label, one.retriever)]
+    best = max(range(len(right)), key=lambda at: mean(right[at][1].values()), default=0)
+    return right, named[0] if named else best
 
 
 def answer_errors(measured: Sequence[ScoredRun]) -> Table:

@@ -78,10 +78,11 @@ def chapter_markdown(chapter: Chapter, shown: Collection[str] | None = None) -> 
     tables = [table for table in chapter.filled if shown is None or table.name in shown]
     cited = {number for table in tables for row in table.rows for number in row.runs}
     lines = ["### Runs", ""]
-    for origin in chapter.origins:
-        if origin.number in cited:
-            made = f"{origin.path.name}: {origin.command}".replace("`", "'")
-            lines.append(f"{origin.number}. `{made}`")
+    lines += [
+        f"{origin.number}. `{origin.command.replace('`', chr(39))}`"
+        for origin in chapter.origins
+        if origin.number in cited
+    ]
     if shown is None and chapter.lacking:
         lines += ["", "Not here yet:", ""]
         lines += [f"- {_escape(each.title)}: {_escape(each.missing)}" for each in chapter.lacking]

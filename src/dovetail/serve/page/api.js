@@ -1,6 +1,7 @@
 // The REST interface as functions. A token, if the server wants one, is kept for this tab alone.
 
 const KEY = "dovetail-token";
+const ROOT = "api/v1/";
 
 export class Problem extends Error {
   constructor(status, detail, retryAfter) {
@@ -47,25 +48,35 @@ function query(values) {
 }
 
 export async function get(path, values = {}, signal) {
-  return (await send(`api/${path}${query(values)}`, { signal })).json();
+  return (await send(`${ROOT}${path}${query(values)}`, { signal })).json();
 }
 
 export async function post(path, body, signal) {
-  const reply = await send(`api/${path}`, {
+  const reply = await send(`${ROOT}${path}`, {
     method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" }, signal,
   });
   return reply.json();
 }
 
+// A reply as a file to keep.
+export async function file(path, body, name) {
+  const reply = await send(`${ROOT}${path}`, { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } });
+  const url = URL.createObjectURL(await reply.blob());
+  const link = document.createElement("a");
+  Object.assign(link, { href: url, download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
 export async function remove(path, values) {
-  return (await send(`api/${path}${query(values)}`, { method: "DELETE" })).json();
+  return (await send(`${ROOT}${path}${query(values)}`, { method: "DELETE" })).json();
 }
 
 export const table = (id, signal) => get(`tables/${encodeURIComponent(id)}`, {}, signal);
 
 // Server-sent events by way of fetch: an EventSource cannot carry a token.
 export async function* events(path, values, signal) {
-  const reply = await send(`api/${path}${query(values)}`, { signal });
+  const reply = await send(`${ROOT}${path}${query(values)}`, { signal });
   const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {

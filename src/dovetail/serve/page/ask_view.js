@@ -1,14 +1,15 @@
-// Ask: a question, the stages of its answer as they finish, and the set of tables.
+// Ask: a question, how it was read, its rows, the SQL, the tables and joins behind it, other readings.
 
 import { Problem, events, post } from "./api.js";
 import { candidateList } from "./candidates.js";
-import { announce, count, h, replace } from "./dom.js";
+import { announce, count, h, replace, say, sureness } from "./dom.js";
 import { joinGraph } from "./join_graph.js";
-import { read, to } from "./link.js";
+import { read, rewrite, to } from "./link.js";
 import { noteActions } from "./note_actions.js";
 import { problemNotice } from "./problem_notice.js";
-import { foundSet } from "./set_view.js";
-import { sqlPanel } from "./sql_panel.js";
+import { ReadingView, compact } from "./reading_view.js";
+import { chosenTables, otherReadings, refusal } from "./set_view.js";
+import { SqlPanel } from "./sql_panel.js";
 
 const STAGES = [["search", "Search"], ["joins", "Joins"], ["set", "Set"]];
 
@@ -22,7 +23,10 @@ export class AskView {
     this.stages = h("ol", { class: "stages", "aria-label": "Stages" });
     this.result = h("div", { class: "result" });
     this.examples = h("div", { class: "examples row" });
-    this.element = h("div", { class: "stack" }, this.head(), this.stages, this.result);
+    this.reading = new ReadingView((parts) => this.move({ parts: compact(parts), sql: null, sort: null, chart: null }));
+    this.panel = new SqlPanel(about, (values, anew = true) => this.move(values, anew));
+    this.state = null;
+    this.element = h("div", { class: "stack" }, this.head(), this.result, this.stages);
   }
 
   head() {
@@ -35,7 +39,7 @@ export class AskView {
       h("button", { type: "button", class: "example", onclick: () => { this.box.value = text; this.submit(); } }, text)));
     return h("section", { class: "ask-head" },
       h("h1", {}, "Which tables answer your question?"),
-      h("p", { class: "muted lead" }, "The smallest set of tables that does, why each is there, and how they join."),
+      h("p", { class: "muted lead" }, "How it is read, the rows, the SQL, and the fewest tables that it takes."),
       form, dial, this.examples);
   }
 
@@ -43,13 +47,16 @@ export class AskView {
     this.told.textContent = Number(this.breadth.value).toFixed(2);
   }
 
-  // Show what the address says.
+  // Show what the address says: the question anew only where another is asked.
   show({ values }) {
+    const asked = ["q", "breadth", "set"].map((name) => values.get(name) ?? "").join("\n\n");
     this.box.value = values.get("q") ?? "";
     this.breadth.value = values.get("breadth") ?? this.about.breadth;
     this.tellBreadth();
     this.given = values.get("set")?.split("\n") ?? null;
     document.title = this.box.value ? `${this.box.value} · dovetail` : "dovetail";
+    if (this.box.value && asked === this.asked && this.state?.found) return this.query(this.state.found);
+    this.asked = asked;
     if (this.box.value) return this.ask();
     this.running?.abort();
     this.element.classList.remove("asked");
@@ -61,6 +68,7 @@ export class AskView {
 
   hide() {
     this.running?.abort();
+    if (!this.state?.found) this.asked = null;
   }
 
   settings(more = {}) {
@@ -68,9 +76,17 @@ export class AskView {
     return { q: this.box.value.trim(), breadth: breadth === this.about.breadth ? null : breadth, ...more };
   }
 
+  // Change what the address says of the query; `anew` makes it a place to come back to.
+  move(values, anew = true) {
+    const wanted = to("ask", { ...Object.fromEntries(read().values), ...values });
+    if (anew) location.hash = wanted;
+    else rewrite(wanted);
+  }
+
   submit() {
     if (!this.box.value.trim()) return;
     const wanted = to("ask", this.settings());
+    this.asked = null;
     if (location.hash === wanted) this.show(read());
     else location.hash = wanted;
   }
@@ -82,8 +98,10 @@ export class AskView {
     this.element.classList.add("asked");
     const started = performance.now();
     const state = { candidates: [], joins: [], found: null };
+    this.state = state;
+    this.panel.cancel();
     this.tellStages(state, started);
-    replace(this.result, h("p", { class: "muted" }, "Searching …"));
+    replace(this.result, h("section", { class: "card waiting", "aria-hidden": "true" }, h("span"), h("span"), h("span")));
     try {
       const question = this.box.value.trim();
       const stream = events("ask/stages", { question, breadth: this.settings().breadth }, running.signal);
@@ -94,7 +112,7 @@ export class AskView {
         if (name in { search: 1, joins: 1, set: 1 }) {
           state[`${name}At`] = performance.now();
           this.tellStages(state, started);
-          this.draw(state);
+          if (state.found) this.draw(state);
         }
       }
     } catch (error) {
@@ -108,7 +126,9 @@ export class AskView {
   // A set that somebody chose instead: an alternative.
   async givenSet(found, signal) {
     const chosen = await post("set", { question: found.question, tables: this.given }, signal);
-    return { ...chosen, alternatives: [], instead: found };
+    const mine = (tables) => tables.length === this.given.length && tables.every((id) => this.given.includes(id));
+    const first = { tables: found.tables.map((one) => one.id), probability: null, confidence: found.confidence, reason: "what was found first", reading: found.reading };
+    return { ...chosen, alternatives: [first, ...found.alternatives.filter((other) => !mine(other.tables))], instead: found };
   }
 
   tellStages(state, started) {
@@ -129,24 +149,59 @@ export class AskView {
     }));
   }
 
-  draw(state) {
-    const { found, candidates } = state;
-    const chosen = new Map((found?.tables ?? []).map((table) => [table.id, table.stage === "connect" || table.stage === "adjust" ? "connector" : "table"]));
-    const tables = [...new Set([...chosen.keys(), ...candidates.map((one) => one.id)])];
-    const joins = [...(found?.joins ?? []), ...state.joins];
-    const side = h("div", { class: "stack" },
-      state.joinsAt ? h("section", { class: "card graph-card appear", "aria-labelledby": "graph-title" },
-        h("div", { class: "row spread" }, h("h2", { id: "graph-title" }, "Join graph"), legend(found)),
-        joinGraph(tables, joins, chosen, { label: "Join graph of the candidates", actions: noteActions(this.about, () => this.ask()).join })) : null,
-      candidateList(candidates, chosen));
-    const main = found ? foundSet(found, this) : h("section", { class: "card waiting", "aria-hidden": "true" }, h("span"), h("span"), h("span"));
-    replace(this.result, h("div", { class: "columns" }, h("div", { class: "stack" }, main, found && !found.nothing_fits ? sqlPanel(found, this.about) : null), side));
-    if (found) announce(found.nothing_fits ? "Nothing here seems to answer this." : `The set: ${found.tables.map((table) => table.name).join(", ")}`);
+  draw({ found, candidates }) {
+    if (found.nothing_fits) {
+      replace(this.result, refusal(found, this), candidateList(candidates, new Map()));
+      announce("Nothing here seems to answer this.");
+      return;
+    }
+    const chosen = new Map(found.tables.map((table) => [table.id, table.stage === "connect" || table.stage === "adjust" ? "connector" : "table"]));
+    this.graph = h("div");
+    const behind = h("section", { class: "card stack tight", "aria-labelledby": "behind-title" },
+      h("div", { class: "row spread" }, h("h2", { id: "behind-title" }, `${count(found.tables.length, "table")}, ${count(found.joins.length, "join")}`),
+        noteActions(this.about, () => null).set(found.question, found.tables.map((one) => one.id))),
+      this.graph, chosenTables(found, this));
+    replace(this.result, h("div", { class: "columns" },
+      h("div", { class: "stack" }, this.readCard(found), this.panel.rows, this.panel.element),
+      h("div", { class: "stack" }, behind, otherReadings(found, this), candidateList(candidates, chosen))));
+    this.chosen = chosen;
+    announce(`The set: ${found.tables.map((table) => table.name).join(", ")}`);
+    this.query(found);
   }
-}
 
-function legend(found) {
-  return found && !found.nothing_fits
-    ? h("p", { class: "legend small muted" }, h("span", { class: "dot table" }), "in the set", h("span", { class: "dot connector" }), "connector", h("span", { class: "dot" }), "candidate")
-    : null;
+  readCard(found) {
+    const sure = found.confidence === null ? null
+      : sureness(found.confidence, "How sure the set of tables is: the F1 to expect of it");
+    return h("section", { class: "card stack tight reading", "aria-labelledby": "read-title" },
+      h("div", { class: "row spread" }, h("h2", { id: "read-title" }, "Read as"), sure ? h("p", { class: "confidence" }, sure) : null),
+      found.instead ? h("p", { class: "notice small" }, "You chose this set instead. ", h("a", { href: to("ask", this.settings()) }, "Back to the one that was found")) : null,
+      this.reading.element,
+      found.warnings.map((text) => h("p", { class: "notice small" }, text)));
+  }
+
+  // The query that the address asks for over the set that was found, and its rows.
+  async query(found) {
+    const { values } = read();
+    let query = { parts: found.parts, sql: found.skeleton };
+    try {
+      const parts = values.get("parts");
+      if (parts) query = await post("query", { question: found.question, tables: found.tables.map((one) => one.id), parts: JSON.parse(parts) });
+    } catch (error) {
+      if (!(error instanceof Problem || error instanceof SyntaxError)) throw error;
+      say(`The query of this link cannot be read: ${error.message}`);
+    }
+    if (this.state?.found !== found) return;
+    this.reading.draw(found, query.parts);
+    this.drawGraph(found, query.parts, values.get("join"));
+    await this.panel.show(found, values.get("sql") ?? query.sql, { sort: Number(values.get("sort") ?? 0), kind: values.get("chart") });
+  }
+
+  drawGraph(found, parts, locked) {
+    const columns = new Map(found.tables.map((one) => [one.id, []]));
+    for (const part of [...parts.select, ...parts.where, ...parts.group, ...parts.order]) if (part.column) columns.get(part.table)?.push(part.column);
+    replace(this.graph, joinGraph(found.tables.map((one) => one.id), found.joins, this.chosen, {
+      label: "Join graph of the set", columns, locked, lock: (join) => this.move({ join }, false),
+      actions: noteActions(this.about, () => { this.asked = null; this.show(read()); }).join,
+    }));
+  }
 }

@@ -11,8 +11,8 @@ const FIRST = 8;
 export function candidateList(candidates, chosen) {
   if (!candidates.length) return null;
   const rest = candidates.slice(FIRST);
-  return h("section", { class: "card appear", "aria-labelledby": "candidates-title" },
-    h("h2", { id: "candidates-title" }, "Candidates"),
+  return h("details", { class: "card considered" },
+    h("summary", {}, `${candidates.length} tables were considered`),
     h("ol", { class: "candidates" }, candidates.slice(0, FIRST).map((one) => row(one, chosen.get(one.id)))),
     rest.length ? h("details", {}, h("summary", {}, `${rest.length} more`),
       h("ol", { class: "candidates", start: FIRST + 1 }, rest.map((one) => row(one, chosen.get(one.id))))) : null);

@@ -34,9 +34,32 @@ export function parts(id) {
 
 export const nameOf = (id) => parts(id)[1];
 
+// Words for how sure something is, and short names of sources, as the server has them.
+let known = { confidence: [[0, "guess"]], sources: {} };
+
+export function setKnown(about) {
+  known = about;
+}
+
+// A long name keeps its two ends.
+export function middleCut(text, width) {
+  if (text.length <= width) return text;
+  const left = Math.ceil((width - 1) / 2);
+  return `${text.slice(0, left)}…${text.slice(text.length - (width - 1 - left))}`;
+}
+
+export const shortSource = (source) => middleCut(known.sources[source] ?? source, 28);
+
+export const sourceOf = (id) => shortSource(parts(id)[0]);
+
 export function idText(id) {
-  const [source, name] = parts(id);
-  return h("span", { class: "id" }, name, " ", h("span", { class: "source small" }, source));
+  return h("span", { class: "id", title: id }, nameOf(id), " ", h("span", { class: "source small" }, sourceOf(id)));
+}
+
+// How sure something is: one word in one colour wherever it is shown, the number behind it.
+export function sureness(share, title) {
+  const word = known.confidence.find(([bound]) => share >= bound)?.[1] ?? "guess";
+  return h("span", { class: `sure ${word}`, title }, word, " ", h("span", { class: "number" }, share.toFixed(2)));
 }
 
 export const count = (many, noun) => `${many.toLocaleString("en")} ${noun}${many === 1 ? "" : "s"}`;
@@ -58,12 +81,14 @@ export function announce(text) {
   document.getElementById("status").textContent = text;
 }
 
-export function say(text) {
+// Say what was done; `undo` takes it back as long as the words stand there.
+export function say(text, undo) {
   document.querySelector(".said")?.remove();
   const shown = h("div", { class: "said appear" }, text);
+  if (undo) shown.append(" ", h("button", { type: "button", onclick: () => { shown.remove(); undo(); } }, "Undo"));
   document.body.append(shown);
   announce(text);
-  setTimeout(() => shown.remove(), 2400);
+  setTimeout(() => shown.remove(), undo ? 12000 : 2400);
 }
 
 export async function copy(text, what) {

@@ -1,102 +1,116 @@
-// The join graph of a few tables as a drawing that can be looked at by pointer and by keyboard.
+// The join graph of a few tables: columns in boxes, lines from column to column; boxes can be
+// dragged, a join is locked by a click, and the drawing kept as a file.
 
-import { cut, h, nameOf, parts, replace, s } from "./dom.js";
-import { columnsText, evidenceList, joinSentence } from "./evidence.js";
-import { boxFor, labelPlace, layOut } from "./graph_layout.js";
+import { cut, h, middleCut, nameOf, replace, s, sourceOf } from "./dom.js";
+import { evidencePanel, joinSentence } from "./evidence.js";
+import { layOut, route, rowOf } from "./graph_layout.js";
 import { toTable } from "./link.js";
 
+const SHOWN = 8;
+export const joinKey = (join) => `${join.left}|${join.right}|${join.columns.flat().join("|")}`;
+
 // `tables`: ids in order. `joins`: as the server tells them. `chosen`: id → "table" or "connector".
-export function joinGraph(tables, joins, chosen, { label = "Join graph", actions } = {}) {
+// `columns`: id → columns to show beside those that join. `locked`: the key of the join that is
+// looked at; `lock` is told when another is.
+export function joinGraph(tables, joins, chosen, { label = "Join graph", columns = new Map(), actions, locked, lock } = {}) {
+  const edges = surestPerPair(joins, new Set(tables));
   const names = tables.map(nameOf);
   const nodes = tables.map((id) => {
-    const [source, name] = parts(id);
-    const twice = names.filter((other) => other === name).length > 1;
-    const text = cut(name, 28), second = twice ? cut(source, 30) : "";
-    return { id, text, second, ...boxFor(text, second) };
+    const keys = edges.flatMap(({ join }) => join.columns.flatMap(([a, b]) => [join.left === id && a, join.right === id && b])).filter(Boolean);
+    const twice = names.filter((name) => name === nameOf(id)).length > 1;
+    return { id, keys: new Set(keys), text: middleCut(twice ? `${sourceOf(id)}.${nameOf(id)}` : nameOf(id), 30), columns: [...new Set([...keys, ...(columns.get(id) ?? [])])].slice(0, SHOWN) };
   });
-  const place = new Map(tables.map((id, at) => [id, at]));
-  const edges = surestPerPair(joins, place);
-  const size = layOut(nodes, edges.map((edge) => [place.get(edge.join.left), place.get(edge.join.right)]));
-  const panel = h("div", { class: "evidence", "aria-label": "Evidence for a join", role: "group" });
-  const svg = s("svg", { viewBox: `0 0 ${size.width} ${size.height}`, role: "group", "aria-label": label, class: "graph" });
-  svg.style.maxWidth = `${Math.round(size.width * 1.05)}px`;
-  const shown = new Shown(panel, actions);
-  const lit = (edge) => chosen.has(edge.join.left) && chosen.has(edge.join.right);
-  const taken = [...nodes];
-  const drawn = [...edges].sort((a, b) => lit(b) - lit(a)).map((edge) => {
-    const element = drawEdge(edge, nodes[place.get(edge.join.left)], nodes[place.get(edge.join.right)], lit(edge), shown, taken);
-    if (lit(edge) && !shown.edge) shown.show(edge, element);
-    return element;
-  });
-  svg.append(...drawn.reverse());
-  svg.append(...nodes.map((node) => drawNode(node, chosen.get(node.id), svg)));
-  return h("div", { class: "stack" }, h("div", { class: "graph-frame" }, svg), panel);
+  const at = new Map(tables.map((id, place) => [id, place]));
+  const size = layOut(nodes, edges.map(({ join }) => [at.get(join.left), at.get(join.right)]), matchMedia("(max-width: 720px)").matches);
+  const panel = h("div", { class: "evidence", "aria-label": "Evidence for a join", role: "group", "aria-live": "polite" });
+  const svg = s("svg", { viewBox: `0 0 ${size.width} ${size.height}`, width: size.width, height: size.height, role: "group", "aria-label": label, class: "graph" });
+  const drawn = edges.map((edge, lane) => drawEdge(edge, nodes[at.get(edge.join.left)], nodes[at.get(edge.join.right)], lane));
+  const look = (edge, told) => {
+    for (const other of drawn) other.element.classList.toggle("shown", other === edge);
+    for (const other of drawn) other.element.setAttribute("aria-pressed", String(other === edge));
+    replace(panel, evidencePanel(edge.join, edge.more, actions?.(edge.join)));
+    if (told) lock?.(joinKey(edge.join));
+  };
+  for (const edge of drawn) {
+    edge.element.addEventListener("click", () => look(edge, true));
+    edge.element.addEventListener("keydown", (event) => ["Enter", " "].includes(event.key) && (event.preventDefault(), look(edge, true)));
+  }
+  svg.append(...drawn.map((edge) => edge.element), ...nodes.map((node) => drawNode(node, chosen.get(node.id), svg, drawn)));
+  const first = drawn.find((edge) => joinKey(edge.join) === locked) ?? drawn[0];
+  if (first) look(first, false);
+  return h("div", { class: "stack tight" },
+    h("div", { class: "graph-frame", tabindex: "0", role: "region", "aria-label": label }, svg),
+    h("p", { class: "row small muted" }, drawn.length ? "Click a join to look at it; drag a table to move it." : null,
+      h("button", { type: "button", class: "small-button", onclick: () => saveDrawing(svg) }, "Save as SVG")),
+    panel);
 }
 
-function surestPerPair(joins, place) {
+function surestPerPair(joins, inside) {
   const pairs = new Map();
   for (const join of joins) {
-    if (!place.has(join.left) || !place.has(join.right) || join.left === join.right) continue;
+    if (!inside.has(join.left) || !inside.has(join.right) || join.left === join.right) continue;
     const key = [join.left, join.right].sort().join("\n");
-    const known = pairs.get(key);
-    if (known) known.more += 1;
+    const first = pairs.get(key);
+    if (first) first.more += joinKey(first.join) !== joinKey(join);
     else pairs.set(key, { join, more: 0 });
   }
   return [...pairs.values()];
 }
 
-// The evidence for the join that is looked at, below the drawing, where it covers nothing.
-class Shown {
-  constructor(panel, actions) {
-    Object.assign(this, { panel, actions, edge: null });
-    replace(panel, h("p", { class: "small muted" }, "Point at a join, or step to it with Tab, to see what speaks for it."));
-  }
-
-  show(edge, element) {
-    const { join } = edge;
-    this.edge?.classList.remove("shown");
-    this.edge = element;
-    element.classList.add("shown");
-    replace(this.panel,
-      h("h3", { class: "id" }, `${nameOf(join.left)} → ${nameOf(join.right)}`),
-      evidenceList(join),
-      edge.more ? h("p", { class: "small muted" }, `and ${edge.more} weaker`) : null,
-      this.actions ? this.actions(join) : null);
-  }
-}
-
-function drawEdge(edge, from, to, lit, shown, taken) {
-  const { join } = edge;
-  const text = `${cut(columnsText(join), 26)} ${join.score.toFixed(2)}`;
-  const width = text.length * 5.9 + 12;
-  const middle = labelPlace(from, to, width, taken);
-  if (lit) taken.push(middle);
-  const line = { x1: from.x, y1: from.y, x2: to.x, y2: to.y };
-  const look = (event) => shown.show(edge, event.currentTarget);
-  return s("g", {
-    class: lit ? "edge lit" : "edge", tabindex: "0", role: "img", "aria-label": joinSentence(join, nameOf),
-    "data-left": join.left, "data-right": join.right, onpointerenter: look, onfocus: look, onclick: look,
-  },
-    s("line", { ...line, class: "reach" }), s("line", { ...line, class: "stroke" }),
-    s("g", { class: "label" },
-      s("rect", { x: middle.x - width / 2, y: middle.y - 10, width, height: 20, rx: 6 }),
-      s("text", { x: middle.x, y: middle.y + 4, "text-anchor": "middle" }, text)));
-}
-
-function drawNode(node, role, svg) {
-  const open = () => { location.hash = toTable(node.id); };
-  const near = (on) => svg.querySelectorAll(".edge").forEach((edge) => {
-    edge.classList.toggle("near", on && [edge.dataset.left, edge.dataset.right].includes(node.id));
+function drawEdge({ join, more }, from, to, lane) {
+  const lines = join.columns.map(() => [s("path", { class: "reach" }), s("path", { class: "stroke" })]);
+  const text = join.cardinality;
+  const label = s("g", { class: "label" }, s("rect", { width: 8 + text.length * 7, height: 18, rx: 6 }), s("text", { "text-anchor": "middle" }, text));
+  const element = s("g", { class: "edge lit", tabindex: "0", role: "button", "aria-label": joinSentence(join, nameOf), "data-left": join.left, "data-right": join.right }, lines, label);
+  const draw = () => join.columns.forEach(([a, b], number) => {
+    const { path, x, y } = route(from, a, to, b, lane);
+    for (const line of lines[number]) line.setAttribute("d", path);
+    if (number) return;
+    label.firstChild.setAttribute("x", x - (8 + text.length * 7) / 2);
+    label.firstChild.setAttribute("y", y - 9);
+    label.lastChild.setAttribute("x", x);
+    label.lastChild.setAttribute("y", y + 4);
   });
-  const label = role === "connector" ? `${node.id}, connector` : role ? `${node.id}, in the set` : node.id;
-  return s("g", {
-    class: `node ${role ?? ""}`, tabindex: "0", role: "link", "aria-label": label, "data-table": node.id,
-    onclick: open, onkeydown: (event) => event.key === "Enter" && open(),
-    onpointerenter: () => near(true), onpointerleave: () => near(false),
-    onfocus: () => near(true), onblur: () => near(false),
-  },
+  draw();
+  return { join, more, element, draw, ends: [from, to] };
+}
+
+function drawNode(node, role, svg, edges) {
+  const open = () => { location.hash = toTable(node.id); };
+  const { x, y } = node;
+  const element = s("g", { class: `node ${role ?? ""}`, tabindex: "0", role: "link", "aria-label": `${node.id}${role === "connector" ? ", connector" : role ? ", in the set" : ""}`, "data-table": node.id, onkeydown: (event) => event.key === "Enter" && open() },
     s("title", {}, node.id),
-    s("rect", { x: node.x - node.width / 2, y: node.y - node.height / 2, width: node.width, height: node.height, rx: 8 }),
-    s("text", { x: node.x, y: node.y + (node.second ? -2 : 5), "text-anchor": "middle" }, node.text),
-    node.second ? s("text", { x: node.x, y: node.y + 13, "text-anchor": "middle", class: "second" }, node.second) : null);
+    s("rect", { x, y, width: node.width, height: node.height, rx: 8, class: "box" }),
+    s("rect", { x, y, width: node.width, height: 28, rx: 8, class: "head" }),
+    s("text", { x: x + node.width / 2, y: y + 19, "text-anchor": "middle", class: "title" }, node.text),
+    node.columns.map((name) => s("text", { x: x + 12, y: rowOf(node, name) + 4, class: node.keys.has(name) ? "key" : "column" }, cut(name, 32))));
+  let start = null;
+  element.addEventListener("pointerdown", (event) => {
+    start = { x: event.clientX, y: event.clientY, from: [node.x, node.y], scale: svg.viewBox.baseVal.width / svg.getBoundingClientRect().width, far: 0 };
+    element.setPointerCapture(event.pointerId);
+  });
+  element.addEventListener("pointermove", (event) => {
+    if (!start) return;
+    const dx = event.clientX - start.x, dy = event.clientY - start.y;
+    start.far = Math.max(start.far, Math.hypot(dx, dy));
+    if (start.far < 5) return;
+    Object.assign(node, { x: start.from[0] + dx * start.scale, y: start.from[1] + dy * start.scale });
+    element.setAttribute("transform", `translate(${node.x - x} ${node.y - y})`);
+    for (const edge of edges) if (edge.ends.includes(node)) edge.draw();
+  });
+  element.addEventListener("pointerup", () => { if (start && start.far < 5) open(); start = null; });
+  return element;
+}
+
+// The drawing with its colours as a file.
+function saveDrawing(svg) {
+  const copy = svg.cloneNode(true), from = svg.querySelectorAll("*");
+  copy.querySelectorAll("*").forEach((element, at) => {
+    const style = getComputedStyle(from[at]);
+    for (const name of ["fill", "stroke", "stroke-width", "stroke-dasharray", "font"]) element.style.setProperty(name, style.getPropertyValue(name));
+  });
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  const url = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" }));
+  h("a", { href: url, download: "joins.svg" }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
 }

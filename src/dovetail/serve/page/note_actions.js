@@ -1,28 +1,38 @@
 // Where the server lets notes be written: corrections beside what they correct.
 
-import { Problem, post } from "./api.js";
+import { Problem, post, remove } from "./api.js";
 import { h, say } from "./dom.js";
 import { to } from "./link.js";
 
 const NONE = { join: null, table: () => null, set: () => null };
 
-export async function writeNote(section, key, value, said) {
+// Write a note; it can be taken back as long as that is said.
+export async function writeNote(section, key, value, said, done) {
   try {
     await post("notes", { section, key, value });
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     say(error.message);
-    return false;
+    return;
   }
-  say(said);
-  return true;
+  say(said, async () => {
+    try {
+      await remove("notes", { section, key });
+      say("Taken back");
+      done();
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      say(error.message);
+    }
+  });
+  done();
 }
 
 // `done` shows anew what the note has changed.
 export function noteActions(about, done) {
   if (!about.notes_writable) return NONE;
   const act = (title, section, key, value, said) =>
-    h("button", { type: "button", class: "small-button", onclick: async () => (await writeNote(section, key, value, said)) && done() }, title);
+    h("button", { type: "button", class: "small-button", onclick: () => writeNote(section, key, value, said, done) }, title);
   return {
     join: (join) => {
       const key = join.columns.map(([a, b]) => `${join.left}.${a} = ${join.right}.${b}`).join(" and ");

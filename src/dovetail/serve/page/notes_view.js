@@ -11,6 +11,7 @@ const SECTIONS = {
   about: { title: "What a table or column is", key: "Table or table.column", hint: "orders.status", value: "is", example: "open, shipped or cancelled", said: "Remarks" },
   joins: { title: "A join", key: "Join", hint: "orders.client = customers.id", value: "is", options: ["pin", "ban"], said: "Joins" },
   tables: { title: "The standing of a table", key: "Table", hint: "orders_old", value: "is", options: ["canonical", "ignore", "copy", "copy of "], said: "Tables" },
+  domains: { title: "What identifiers are called", key: "Name, or table.column", hint: "customer numbers", value: "are made in", example: "customers.customer_no, or none", said: "Key domains" },
   questions: { title: "The right tables for a question", key: "Question", hint: "Who ordered what?", value: "needs", example: "orders, customers", said: "Questions" },
 };
 
@@ -70,12 +71,13 @@ export class NotesView {
   }
 
   async write() {
-    const done = await writeNote(this.section.value, this.key.value.trim(), this.value.value.trim(), "Noted");
-    if (!done) return;
-    this.key.value = "";
-    this.value.value = "";
-    await this.load();
-    this.key.focus();
+    const [key, value] = [this.key.value.trim(), this.value.value.trim()];
+    await writeNote(this.section.value, key, value, "Noted", () => {
+      this.key.value = "";
+      this.value.value = "";
+      this.key.focus();
+      this.load();
+    });
   }
 
   async takeBack(note) {

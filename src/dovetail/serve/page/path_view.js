@@ -1,7 +1,7 @@
 // The path finder: how a person would get from one table to another.
 
 import { Problem, get } from "./api.js";
-import { h, idText, nameOf, replace } from "./dom.js";
+import { h, idText, nameOf, replace, sureness } from "./dom.js";
 import { evidenceList } from "./evidence.js";
 import { to, toTable } from "./link.js";
 import { problemNotice } from "./problem_notice.js";
@@ -59,7 +59,7 @@ function step(join, from, end) {
   return h("li", {},
     h("p", {}, h("a", { href: toTable(from) }, idText(from)), " → ", h("a", { href: toTable(end) }, idText(end))),
     h("p", { class: "mono condition" }, join.condition),
-    h("details", {}, h("summary", {}, `score ${join.score.toFixed(2)}, ${join.cardinality}`), evidenceList(join)));
+    h("details", {}, h("summary", {}, sureness(join.score, "How sure the join is"), ` ${join.cardinality}`), evidenceList(join)));
 }
 
 function field(id, label) {

@@ -1,7 +1,7 @@
 // The pile: every table and join there is, to search, to walk about in, and to find paths through.
 
 import { Problem, get } from "./api.js";
-import { announce, count, h, idText, replace } from "./dom.js";
+import { announce, count, h, idText, replace, shortSource } from "./dom.js";
 import { to, toTable } from "./link.js";
 import { PathFinder } from "./path_view.js";
 import { PileCanvas } from "./pile_canvas.js";
@@ -25,7 +25,7 @@ export class PileView {
     this.element = h("div", { class: "pile" },
       h("h1", { class: "unseen" }, "The pile"), this.stage,
       h("div", { class: "pile-side stack" },
-        h("section", { class: "stack", "aria-label": "Tables" }, h("label", { for: "pile-search", class: "unseen" }, "Find a table"), this.search, this.told, this.list),
+        h("section", { class: "stack", "aria-label": "Tables" }, h("label", { for: "pile-search", class: "unseen" }, "Find a table"), this.search, this.told, this.list, h("p", { class: "small" }, h("a", { href: to("tables") }, "As a list"))),
         this.chosen, this.paths.element));
   }
 
@@ -62,7 +62,7 @@ export class PileView {
     }
     this.drawing = new PileCanvas(this.canvas, this.scene, { picked: (at) => this.choose(at), hovered: () => null });
     const { ranked } = this.scene.colour;
-    const shown = ranked.slice(0, PALETTE.length - 1).map((source, at) => [source, `hue-${at}`]);
+    const shown = ranked.slice(0, PALETTE.length - 1).map((source, at) => [shortSource(source), `hue-${at}`]);
     if (ranked.length >= PALETTE.length) shown.push([count(ranked.length - shown.length, "other source"), "hue-rest"]);
     replace(this.legend, shown.map(([source, hue]) => h("li", {}, h("span", { class: `dot ${hue}` }), source)));
     this.find();

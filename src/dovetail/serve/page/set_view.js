@@ -1,40 +1,15 @@
-// The set: how sure it is, each table with its reason, what else could be meant, and refusals.
+// The set: each table with its reason, what else could be meant, side by side, and refusals.
 
-import { Problem, table } from "./api.js";
-import { bar, copy, count, h, idText, nameOf, percent, replace } from "./dom.js";
+import { Problem, post, table } from "./api.js";
+import { count, h, idText, nameOf, replace, sureness } from "./dom.js";
 import { to, toTable } from "./link.js";
 import { noteActions } from "./note_actions.js";
 import { problemNotice } from "./problem_notice.js";
 import { columnsTable, describedBy } from "./columns_table.js";
 import { rowsTable, sampleOf } from "./rows_table.js";
 
-export function foundSet(found, view) {
-  if (found.nothing_fits) return refusal(found, view);
-  return h("section", { class: "found stack appear", "aria-labelledby": "set-title" },
-    h("div", { class: "card stack" },
-      h("div", { class: "row spread" },
-        h("h2", { id: "set-title" }, `${count(found.tables.length, "table")}, ${count(found.joins.length, "join")}`),
-        confidence(found)),
-      found.instead ? h("p", { class: "notice small" }, "You chose this set instead. ", h("a", { href: to("ask", view.settings()) }, "Back to the one that was found")) : null,
-      found.warnings.map((text) => h("p", { class: "notice" }, text)),
-      copies(found, view)),
-    h("ol", { class: "chosen" }, found.tables.map((one) => chosenCard(one, view))),
-    alternatives(found, view));
-}
-
-function confidence(found) {
-  if (found.confidence === null) return null;
-  const text = percent(found.confidence);
-  return h("p", { class: "confidence", title: "The F1 to expect of this set: how much of it is needed, and how much of what is needed is in it" },
-    h("span", { class: "small muted" }, "confidence"), bar(found.confidence, `confidence ${text}`), h("strong", {}, text));
-}
-
-function copies(found, view) {
-  const ways = [["Copy schema", found.ddl, "Schema"], ["Copy prompt", found.prompt, "Prompt"], ["Copy SQL", found.skeleton, "SQL"]];
-  return h("div", { class: "row" },
-    ways.map(([title, text, what]) => h("button", { type: "button", onclick: () => copy(text, what) }, title)),
-    h("button", { type: "button", onclick: () => copy(location.href, "Link") }, "Copy link"),
-    noteActions(view.about, () => null).set(found.question, found.tables.map((one) => one.id)));
+export function chosenTables(found, view) {
+  return h("ol", { class: "chosen" }, found.tables.map((one) => chosenCard(one, view)));
 }
 
 function chosenCard(one, view) {
@@ -42,11 +17,11 @@ function chosenCard(one, view) {
   const inside = h("div", { class: "stack" });
   const more = h("details", {}, h("summary", {}, "Columns and rows"), inside);
   more.addEventListener("toggle", () => more.open && !inside.childElementCount && look(one.id, inside));
-  return h("li", { class: connector ? "card chosen-table connector" : "card chosen-table", "data-table": one.id },
+  return h("li", { class: connector ? "chosen-table connector" : "chosen-table", "data-table": one.id },
     h("div", { class: "row spread" },
       h("h3", {}, h("a", { href: toTable(one.id) }, idText(one.id))),
       h("span", { class: "row" }, connector ? h("span", { class: "tag connector" }, "connector") : null,
-        h("span", { class: "mono small", title: "How surely the question needs it" }, one.score.toFixed(2)))),
+        one.stage === "given" ? null : sureness(one.score, "How surely the question needs it"))),
     h("p", {}, one.reason),
     one.also.length ? also(one.also) : null,
     noteActions(view.about, () => view.ask()).table(one.id),
@@ -75,19 +50,39 @@ async function look(id, inside) {
   }
 }
 
-function alternatives(found, view) {
+export function otherReadings(found, view) {
   if (!found.alternatives.length) return null;
-  return h("section", { class: "card stack alternatives", "aria-labelledby": "alternatives-title" },
+  const beside = h("div", { id: "beside" });
+  return h("section", { class: "card stack tight alternatives", "aria-labelledby": "alternatives-title" },
     h("h2", { id: "alternatives-title" }, "Or did you mean …"),
-    h("ol", { class: "stack" }, found.alternatives.map((other) => h("li", { class: "alternative" },
+    h("ol", { class: "stack tight" }, found.alternatives.map((other) => h("li", { class: "alternative stack tight" },
       h("div", { class: "row spread" },
-        h("a", { href: to("ask", view.settings({ set: other.tables.join("\n") })) },
-          other.tables.map((id, at) => [at ? " + " : "", idText(id)])),
-        h("span", { class: "mono small", title: "The probability of this reading of the question" }, percent(other.probability))),
-      h("p", { class: "small muted" }, other.reason)))));
+        h("a", { href: to("ask", view.settings({ set: other.tables.join("\n") })) }, other.reading || other.tables.map(nameOf).join(" + ")),
+        other.probability === null ? null : sureness(other.probability, "The probability of this reading of the question")),
+      h("p", { class: "small" }, other.tables.map((id, at) => [at ? " + " : "", idText(id)])),
+      h("div", { class: "row" }, h("span", { class: "small muted" }, other.reason),
+        h("button", { type: "button", class: "small-button", onclick: () => sideBySide(found, other, view, beside) }, "Side by side"))))),
+    beside);
 }
 
-function refusal(found, view) {
+// Two readings of a question with their rows.
+async function sideBySide(found, other, view, out) {
+  replace(out, h("p", { class: "muted small" }, "Running both …"));
+  try {
+    const second = await post("set", { question: found.question, tables: other.tables });
+    const both = await Promise.all([found, second].map(async (one) => [one, await post("answer", { sql: one.skeleton, limit: 8 }).catch((error) => error)]));
+    replace(out, h("div", { class: "beside" }, both.map(([one, done], at) => h("article", { class: "stack tight" },
+      h("h3", {}, at ? "The other" : "This one"), h("p", { class: "small" }, one.reading),
+      h("p", { class: "small" }, one.tables.map((table, place) => [place ? " + " : "", idText(table.id)])),
+      done instanceof Problem ? problemNotice(done) : rowsTable(done.result, { label: at ? "Rows of the other reading" : "Rows of this reading" }),
+      at ? h("a", { class: "button", href: to("ask", view.settings({ set: other.tables.join("\n") })) }, "Take this one") : null))));
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    replace(out, problemNotice(error));
+  }
+}
+
+export function refusal(found, view) {
   return h("section", { class: "card stack refusal appear", "aria-labelledby": "set-title" },
     h("h2", { id: "set-title" }, "Nothing here seems to answer this"),
     found.uncovered.length ? h("p", {}, "No table covers: ", found.uncovered.map((word) => [

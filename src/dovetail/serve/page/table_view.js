@@ -2,7 +2,7 @@
 
 import { Problem, get, table } from "./api.js";
 import { columnsTable, describedBy } from "./columns_table.js";
-import { count, h, idText, nameOf, replace } from "./dom.js";
+import { count, h, idText, nameOf, replace, sureness } from "./dom.js";
 import { columnsText } from "./evidence.js";
 import { joinGraph } from "./join_graph.js";
 import { to, toTable } from "./link.js";
@@ -51,6 +51,7 @@ export class TableView {
           section("Sampled rows", shown.sample.length ? rowsTable(sampleOf(shown), { label: "Sampled rows" }) : h("p", { class: "muted" }, "It has no rows."))),
         h("div", { class: "stack" },
           section("Joins", graph, others.length > near.length ? h("p", { class: "small muted" }, `The surest ${near.length} of ${others.length} neighbours are drawn.`) : null, joinList(shown.id, joins)),
+          shown.domains.length ? section("Key domains", h("ul", { class: "joins" }, shown.domains.map((text) => h("li", {}, text)))) : null,
           shown.family ? section("Family", family(shown)) : null)));
   }
 }
@@ -63,7 +64,7 @@ function joinList(id, joins) {
   return h("ul", { class: "joins" }, joins.slice(0, 40).map((join) => {
     const other = join.left === id ? join.right : join.left;
     return h("li", { class: "row spread" }, h("span", {}, h("a", { href: toTable(other) }, idText(other)), " ", h("span", { class: "small muted" }, columnsText(join))),
-      h("span", { class: "mono small" }, `${join.score.toFixed(2)} ${join.cardinality}`));
+      h("span", { class: "row" }, sureness(join.score, "How sure the join is"), h("span", { class: "mono small" }, join.cardinality)));
   }));
 }
 

@@ -1,0 +1,138 @@
+"""The ways to choose tables with a model, on the same questions: dovetail bench run paths DATA …
+
+DATA is a corpus, or a company's pile as FOLDER=CATALOG (questions as in programs/company.py), with
+a catalog that nobody described for the earlier ways, FOLDER=CATALOG=PLAIN. The ways:
+
+    no model   `graph`
+    paper      the paper's prompt and adjustment, 10 candidates (core_t/)
+    earlier    the model chooses once among 8 candidates
+    today      it looks, chooses among up to 24, and chooses again for what it misses
+
+Replies come from the recordings, `bench/recordings/NAME.jsonl.xz`, by the name of the corpus or
+folder; `--llm` names another model, with {} for that name (`replay:rec/{}` writes down what is to
+be answered). A way that waits for replies has no row.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+import dovetail
+from dovetail.errors import PendingError
+from dovetail.ports import Json
+from dovetail.settings import Settings, load_settings
+from dovetail_bench.datasets import open_dataset
+from dovetail_bench.programs.company import Names, outcome, read_questions, summary
+from dovetail_bench.questions import QuestionFilter
+from dovetail_bench.retrieval import Experiment
+from dovetail_bench.run import RunConfig
+
+_MEASURES = ("f1", "all found", "perfect", "calls", "tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to choose tables: a retriever, its candidates, and whether descriptions are its own."""
+
+    name: str
+    retriever: str
+    k: int
+    calls: int = 3
+    described: bool = False
+
+
+WAYS = (
+    Way("no model", "graph", 16, described=True),
+    Way("paper", "core-t", 10),
+    Way("earlier", "llm", 8, calls=1),
+    Way("today", "llm", 24, described=True),
+)
+
+
+def of_corpus(place: str, way: Way, settings: Settings, sample: int, runs: Path) -> Json:
+    """The measures of a way over a sample of a corpus's questions."""
+    dataset = open_dataset(place)
+    count = len(dataset.question_set().questions)
+    share = Fraction(min(sample, count), count)
+    config = RunConfig(runs, settings.but(llm_calls=way.calls), corpus=place)
+    experiment = Experiment.of(dataset, QuestionFilter(share=share, skip_bad=True), config)
+    name = "core-t:paper" if way.retriever == "core-t" else way.retriever
+    (row,) = experiment.results(name, [way.k])
+    tokens = row["tokens_in"] + row["tokens_out"]
+    return {
+        "f1": row["f1"],
+        "all found": row["pr"],
+        "perfect": row["exact"],
+        "calls": row["llm_calls"],
+        "tokens": tokens,
+    }
+
+
+def of_pile(folder: Path, catalog: str, way: Way, settings: Settings) -> Json:
+    """The measures of a way over all questions of a company's pile."""
+    names = Names(folder)
+    options = {"selector": way.retriever, "k": None if way.described else way.k}
+    with dovetail.open(catalog, settings.but(llm_calls=way.calls)) as opened:
+        outcomes, waiting = [], 0
+        for asked in read_questions(folder, names):
+            try:
+                outcomes.append(outcome(opened, asked, names, **options))
+            except PendingError:
+                waiting += 1
+    if waiting:
+        raise PendingError(f"{waiting} questions wait for replies")
+    measured = summary(outcomes)
+    return {
+        "f1": measured["f1"],
+        "all found": measured["all_found"],
+        "perfect": measured["perfect"],
+        "calls": sum(each.calls for each in outcomes) / len(outcomes),
+        "tokens": measured["tokens_mean"],
+    }
+
+
+def table(rows: Sequence[tuple[str, str, Json]]) -> Iterator[str]:
+    """The rows as a table in Markdown."""
+    yield f"| questions of | way | {' | '.join(_MEASURES)} |"
+    yield f"|{'---|' * (len(_MEASURES) + 2)}"
+    for data, way, row in rows:
+        shown = (f"{row[name]:,.{0 if name == 'tokens' else 3}f}" for name in _MEASURES)
+        yield f"| {data} | {way} | {' | '.join(shown)} |"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("data", nargs="+", help="a corpus, or FOLDER=CATALOG[=PLAIN]")
+    parser.add_argument("--llm", default="replay:bench/recordings/{}.jsonl.xz")
+    parser.add_argument("--way", choices=[way.name for way in WAYS], action="append")
+    parser.add_argument("--sample", type=int, default=100, help="questions of a corpus [100]")
+    parser.add_argument("--runs", type=Path, default=Path(".bench/runs"))
+    given = parser.parse_args(arguments)
+    rows: list[tuple[str, str, Json]] = []
+    for data in given.data:
+        folder, *catalogs = data.split("=")
+        name = Path(folder).name
+        for way in WAYS:
+            if given.way and way.name not in given.way:
+                continue
+            model = None if way.retriever == "graph" else given.llm.replace("{}", name)
+            settings = replace(load_settings(), llm=model)
+            try:
+                if catalogs:
+                    catalog = catalogs[0] if way.described else catalogs[-1]
+                    row = of_pile(Path(folder), catalog, way, settings)
+                else:
+                    row = of_corpus(folder, way, settings, given.sample, given.runs)
+            except PendingError as error:
+                print(f"{name}, {way.name}: {error}")
+                continue
+            rows.append((name, way.name, row))
+    print("\n".join(table(rows)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""The page of the paper's comparison, held against the recorded replies it is made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dovetail_bench.programs import paper
+from dovetail_bench.programs.results import PAGES
+
+ROOT = Path(__file__).resolve().parents[2]
+MADE = [
+    (model.name, name)
+    for model in paper.MODELS
+    for name in paper.CORPORA
+    if (ROOT / f"bench/recordings/paper/{model.name}/{name}.jsonl.xz").is_file()
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("model", "corpus"), MADE)
+def test_the_recordings_give_the_figures_of_the_page(
+    model: str, corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = ROOT / ".bench" / "data" / corpus
+    if not data.is_dir():
+        pytest.skip(f"{data} is not there: make bench-data unpacks it")
+    monkeypatch.chdir(ROOT)
+    page = tmp_path / "paper.md"
+    words = [f".bench/data/{corpus}", "--model", model, "--runs", str(tmp_path / "runs")]
+    paper.main([*words, "--page", str(page)])
+    committed = set(map(without_run, (PAGES / "paper.md").read_text("utf-8").splitlines()))
+    rows = [line for line in page.read_text("utf-8").splitlines() if line.startswith("| ")]
+    missing = [row for row in rows if without_run(row) not in committed]
+    assert len(rows) >= 20
+    assert missing == []
+
+
+def without_run(row: str) -> str:
+    """A row without its last cell, which numbers the runs of a page."""
+    return row.rstrip(" |").rpartition(" | ")[0]

@@ -1,0 +1,144 @@
+"""One generation of a catalog in use: search, joins and families, made once for all questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, TypeVar, cast
+
+from dovetail.catalog.descriptions import descriptions
+from dovetail.catalog.generation import DESCRIPTIONS
+from dovetail.catalog.reader import CatalogReader
+from dovetail.domain import Description, TableId
+from dovetail.families.family import Families, Family, read_families
+from dovetail.joins.graph import JoinGraph
+from dovetail.notes.apply import marked_families, noted_graph
+from dovetail.notes.notes import NO_NOTES, Notes, read_notes
+from dovetail.ports import Retriever
+from dovetail.search.searcher import Searcher, open_searcher
+from dovetail.settings import Settings
+
+T = TypeVar("T")
+# Options that selectors are kept for.
+_SELECTORS_KEPT = 8
+
+
+class State:
+    """One generation of a catalog, with what is worked out of it once for all questions.
+
+    Notes may change under it: what goes by them is made anew when their file has changed.
+    """
+
+    def __init__(self, reader: CatalogReader, settings: Settings) -> None:
+        self.reader = reader
+        self.settings = settings
+        self._notes_of: tuple[tuple[int, int] | None, Notes] | None = None
+        self._made_of: Notes | None = None
+        self._made: dict[Hashable, Any] = {}
+
+    @property
+    def notes(self) -> Notes:
+        """What a person noted; read again whenever the file has changed."""
+        file = self.reader.notes_file
+        stamp = None
+        with suppress(OSError):
+            status = file.stat() if file is not None else None
+            stamp = None if status is None else (status.st_size, status.st_mtime_ns)
+        if self._notes_of is None or self._notes_of[0] != stamp:
+            self._notes_of = stamp, read_notes(self.reader)
+        return self._notes_of[1]
+
+    def by_notes(self, key: Hashable, make: Callable[[Notes], T]) -> T:
+        """What was made of the notes under a key, made now where they have changed."""
+        notes = self.notes
+        if self._made_of is not notes:
+            self._made_of, self._made = notes, {}
+        if key not in self._made:
+            self._made[key] = make(notes)
+        made: T = self._made[key]
+        return made
+
+    @property
+    def searcher(self) -> Searcher:
+        return self.by_notes("searcher", self.noted_searcher)
+
+    def noted_searcher(self, notes: Notes) -> Searcher:
+        """What searches the tables by these notes."""
+        return self._plain_searcher.noted(notes)
+
+    @cached_property
+    def _plain_searcher(self) -> Searcher:
+        return open_searcher(self.reader, self.settings, notes=NO_NOTES)
+
+    @cached_property
+    def descriptions(self) -> Mapping[TableId, Description]:
+        return descriptions(self.reader)
+
+    @property
+    def graph(self) -> JoinGraph:
+        return self.by_notes("graph", lambda notes: noted_graph(self.reader, notes))
+
+    @property
+    def families(self) -> Families:
+        return self.by_notes("families", lambda notes: marked_families(self._families, notes))
+
+    @cached_property
+    def _families(self) -> Families:
+        return read_families(self.reader)
+
+    def selector(self, key: Hashable, make: Callable[[], Retriever]) -> Retriever:
+        """The selector of some options; what it works out of the whole catalog is kept with it."""
+        kept = self.by_notes("selectors", lambda _: cast(dict[Hashable, Retriever], {}))
+        if key not in kept and len(kept) >= _SELECTORS_KEPT:
+            kept.clear()
+        return kept[key] if key in kept else kept.setdefault(key, make())
+
+
+class Narrowed(State):
+    """Some tables of a generation: no other is found, joined, sampled or queried."""
+
+    def __init__(self, whole: State, tables: Collection[TableId]) -> None:
+        self.whole, reader, allowed = whole, whole.reader, set(tables)
+        rows = [row for row, table in enumerate(reader.ids) if table in allowed]
+        segments = {name: reader.segment(name) for name in reader.manifest.segments}
+        # Of what is derived, only descriptions are of one table each.
+        parts = {name: part for name, part in reader.parts.items() if name == DESCRIPTIONS}
+        records = reader.records.take(rows)
+        narrow = CatalogReader(reader.folder, reader.manifest, records, segments, parts)
+        super().__init__(narrow, whole.settings)
+        self._own_notes: tuple[Notes, Notes] | None = None
+
+    @property
+    def notes(self) -> Notes:
+        """What a person says of these tables alone: no other note is applied or told."""
+        every = self.whole.notes
+        if self._own_notes is None or self._own_notes[0] is not every:
+            self._own_notes = every, every.only_about(self.reader.ids)
+        return self._own_notes[1]
+
+    def noted_searcher(self, notes: Notes) -> Searcher:
+        return self.whole.noted_searcher(notes).among(self.reader.ids)
+
+    @property
+    def graph(self) -> JoinGraph:
+        return self.by_notes("graph", lambda _: self.whole.graph.among(self.reader.ids))
+
+    @property
+    def families(self) -> Families:
+        return self.by_notes("families", lambda _: self._families_left())
+
+    def _families_left(self) -> Families:
+        """The families of what is left, each represented by its first member left."""
+        left = set(self.reader.ids)
+        families = []
+        for family in self.whole.families:
+            members = tuple(one for one in family.members if one.id in left)
+            if len(members) == len(family.members):
+                families.append(family)
+            elif len(members) > 1:  # its name and evidence may tell of those that are not left
+                canonical = family.canonical if family.canonical in left else members[0].id
+                members = tuple(replace(one, evidence="") for one in members)
+                families.append(Family(canonical.name, canonical, members))
+        return Families(families)

@@ -1,0 +1,106 @@
+"""The words by which questions ask for things: patterns of English, and of German.
+
+They are matched with a question whose tables (T0), columns (C1), values (V2) and numbers (N3) have
+marks in their place (`reading.py`).
+"""
+
+from __future__ import annotations
+
+import re
+
+# Words that name nothing and stand between those that do.
+DROPPED = frozenset(
+    """the a an all any these those its their his her our some der die das den dem des ein eine
+    alle""".split()  # noqa: SIM905 - words read best as text
+)
+FILLER = r"(?:(?:is|are|was|were|be|been|has|have|had|having|with|that|which|who|of|values?|for) )*"
+DISTINCT = r"(?:different|distinct|unique|various|verschiedenen?)"
+# A clause that says which rows are meant, and a word that asks for columns again.
+CLAUSE = re.compile(
+    r"who|whom|whose|where|when|which|that|with|without|having|has|have|had|if|sort\w*|order\w*"
+    r"|ranked|arranged|deren|dessen|mit|ohne|wobei"
+)
+ASKS = re.compile(
+    r"show|list|find|give|return|display|tell|compute|report|provide|select|count|calculate|print"
+    r"|get|retrieve|zeige|liste|nenne|finde"
+)
+BEGINS = re.compile(r"what|which|how|who|wie|welche[rsn]?")
+WHICH = re.compile(r"\b(?:what|which|welche[rsn]?) (T\d+)")
+FUNCTIONS = {
+    "avg": r"average|avg|mean|durchschnitt(?:liche[rsn]?)?",
+    "sum": r"total|sum|summe|gesamte?|how much|wie viel",
+    "max": r"maximum|max|maximale[rsn]?",
+    "min": r"minimum|min|minimale[rsn]?",
+}
+FUNCTION = "|".join(FUNCTIONS.values())
+COUNT = (
+    r"(?:how many|wie viele|(?:number|count|amount) of|anzahl(?: von)?|^count)"
+    rf"(?P<once> {DISTINCT})?"
+)
+DOWN = re.compile(r"\b(?:desc(?:ending)?|decreasing|absteigend)\b")
+ORDER = re.compile(
+    r"\b(?:sort\w*|order(?:ed|ing)?|arranged|ranked|listed)(?: \w+){0,3}? "
+    r"(?:by|of|nach|according to)(?: (?:asc|desc|increas|decreas|alphabetic)\w*)* "
+)
+BARE_ORDER = re.compile(
+    r"\b(?:alphabetic\w*|lexicographic\w*|(?:a|de)scending|(?:in|de)creasing)(?: order)?\b"
+)
+HIGH = (
+    r"highest|largest|biggest|greatest|most|top|longest|oldest|tallest|heaviest|latest|newest|best"
+    r"|fastest|richest|höchsten?|größten?|meisten|maximum|max"
+)
+LOW = (
+    r"lowest|smallest|least|fewest|youngest|earliest|shortest|cheapest|lightest|worst|slowest"
+    r"|niedrigsten?|kleinsten?|wenigsten|minimum|min"
+)
+SUPERLATIVE = re.compile(
+    rf"(?:\b(?P<n>N\d+) )?\b(?<!at )(?P<word>{HIGH}|{LOW}) (?:(?P<m>N\d+) )?"
+    rf"(?:\w+ (?:with|having|by) )?(?P<more>{HIGH}|{LOW})? ?"
+)
+OFTEN = re.compile(r"(?:\w+ly )?(?:common|popular|frequent\w*|often|used|häufig\w*) ?(?:used )?")
+MORE = (
+    r"more|greater|larger|higher|bigger|older|longer|taller|heavier|later|newer|mehr|größer|höher"
+    r"|älter|länger"
+)
+LESS = (
+    r"less|fewer|smaller|lower|younger|shorter|lighter|cheaper|earlier|weniger|kleiner|niedriger"
+    r"|jünger|kürzer"
+)
+COMPARISONS = (
+    (">=", rf"at least|mindestens|no(?:t)? (?:{LESS}) than|(?:{MORE}) than or equal to|since"),
+    ("<=", rf"at most|höchstens|no(?:t)? (?:{MORE}) than|(?:{LESS}) than or equal to"),
+    (">", rf"(?:{MORE}) (?:than|als)|over|above|exceed\w*|after|über"),
+    ("<", rf"(?:{LESS}) (?:than|als)|under|below|before|unter|vor"),
+    ("between", r"between|zwischen|from(?= N\d+ to)|range(?= N\d+ to)"),
+    ("=", r"equals?(?: to)?|exactly"),
+)
+NOT = re.compile(
+    r"\b(?:not|no|never|without|nor|neither|except|excluding|other than|kein\w*|ohne|nicht"
+    r"|(?:do|does|did|is|are)n)\b"
+)
+LINKS = re.compile(
+    r"(?:is|are|was|were|of|equals?|to|named|called|in|either|ist|sind|not|by)(?: |$)"
+)
+PLACE = re.compile(
+    r"(?:of|for|among|in|at|from|on|by|to|within|under|into|aus|bei|von) (?:\u00b7+ )*$"
+)
+LISTED = re.compile(rf"\b(?:and|what {FILLER}|or|as well as|{ASKS.pattern}) (?:\w+ )?$")
+PATTERN = re.compile(
+    r"\b(contain|includ|start|begin|end|substring)\w*\b[^'\"\u2018\u201c]{0,40}"
+    r"['\"\u2018\u201c]([^'\"\u2019\u201d]+)['\"\u2019\u201d]",
+    re.IGNORECASE,
+)
+NUMBER = re.compile(r"(?<![:\d])\d[\d,]*(?:\.\d+)?(?![\w:])")
+NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+YEARS = ("year", "jahr", "season")
+# What an adjective is about.
+ABOUT: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r"old\w*|young\w*|älter|jünger", ("age", "birth")),
+    (r"long\w*|short\w*|länger|kürzer", ("length", "duration")),
+    (r"tall\w*", ("height",)),
+    (r"heav\w*|light\w*", ("weight",)),
+    (r"cheap\w*|expensive", ("price", "cost")),
+    (r"fast\w*|slow\w*", ("speed",)),
+    (r"larg\w*|big\w*|small\w*", ("size", "area", "population", "capacity")),
+    (r"lat\w*|new\w*|recent\w*|earl\w*|after|before|since", ("date", "year", "time", "datum")),
+)

@@ -1,0 +1,183 @@
+"""Questions whose tables are known: those that a person confirmed, and those of past queries.
+
+The same question, however it is written, has exactly these tables. A near one says the same things
+of another value or year, or in other words for one of them: it starts from the tables of the
+lesson, and what it says beyond the lesson may add others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dovetail.arrays import Vectors
+from dovetail.catalog.usage import Usage
+from dovetail.domain import TableId
+from dovetail.names.words import spelled
+from dovetail.notes.notes import Notes
+from dovetail.search.query import is_stop_word, shapes_speech, stem
+
+# What stands for a literal in a question that was learnt without them.
+_MASK = "?"
+_TOKEN = re.compile(r"(?<![\w?])\?(?=[\s,;.?]|$)|[^\W_]+")
+# The share of both questions' things that they must have in common, and the cosine from which on
+# two words are the same thing.
+_NEAR, _SYNONYM = 0.75, 0.75
+# So many lessons with the most words in common are looked at.
+_LOOKED_AT = 5
+# Words that say how an answer is to be given, and not what of.
+_MANNER = frozenset(
+    stem(word)
+    for word in """total number count average mean sum amount name names per each year month day
+    date please could would want need know see overview report""".split()  # noqa: SIM905
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A question and the tables that are right for it, as a question takes it up.
+
+    `exact`: it is the same question. Else `more` are the things, as stems, that are said beyond the
+    lesson, and `less` those of the lesson that are not said.
+    """
+
+    question: str
+    tables: tuple[TableId, ...]
+    reason: str
+    exact: bool = False
+    more: frozenset[str] = frozenset()
+    less: frozenset[str] = frozenset()
+
+    @property
+    def why(self) -> str:
+        """Why a table of the lesson is in the set."""
+        return self.reason if self.exact else f"{self.reason}: {self.question!r}"
+
+
+class Lessons:
+    """The lessons over some tables, by what their questions say."""
+
+    def __init__(
+        self,
+        notes: Notes,
+        usage: Usage,
+        covers: Callable[[TableId], bool],
+        names: Container[str],
+        vectors: Callable[[Sequence[str]], Vectors] | None,
+    ) -> None:
+        """`covers`: whether a table may be shown. `names` are the stems that tables are named by,
+        `vectors` those of words, if there are any.
+
+        Where two lessons are on one question, a person's word counts, then the later one.
+        """
+        self._names, self._vectors = names, vectors
+        self._exact: dict[tuple[str, ...], Lesson] = {}
+        self._masked: list[tuple[re.Pattern[str], Lesson]] = []
+        self._things: list[tuple[frozenset[str], Lesson]] = []
+        self._said: dict[str, list[int]] = {}
+        for lesson in _lessons(notes, usage):
+            tables = tuple(one for one in lesson.tables if one not in notes.ignored)
+            if tables and all(map(covers, tables)):
+                self._add(replace(lesson, tables=tables), whole=tables == lesson.tables)
+
+    def _add(self, lesson: Lesson, *, whole: bool) -> None:
+        """Take up a lesson; of one that lacks an ignored table, no other question learns."""
+        words = _words(lesson.question)
+        self._exact[words] = lesson
+        if _MASK in words:
+            parts = (r"\S+(?: \S+){0,7}" if word == _MASK else re.escape(word) for word in words)
+            self._masked.append((re.compile(" ".join(parts)), lesson))
+        if not whole:
+            return
+        things = _things(lesson.question, self._names)
+        for thing in things:
+            self._said.setdefault(thing, []).append(len(self._things))
+        self._things.append((things, lesson))
+
+    def __bool__(self) -> bool:
+        return bool(self._exact)
+
+    def of(self, question: str) -> Lesson | None:
+        """The lesson that a question is the same as, or near to; None where there is none."""
+        if not self:
+            return None
+        words = _words(question)
+        if same := self._exact.get(words):
+            return replace(same, exact=True)
+        text = " ".join(words)
+        for pattern, lesson in reversed(self._masked):
+            if pattern.fullmatch(text):
+                return replace(lesson, exact=True)
+        return self._near(_things(question, self._names))
+
+    def _near(self, asked: frozenset[str]) -> Lesson | None:
+        """The lesson that says most of what a question says, if that is nearly all of both."""
+        counts = Counter(at for thing in asked for at in self._said.get(thing, ()))
+        most = sorted(counts, key=lambda at: (-self._share(asked, at, counts[at]), -at))
+        best, nearest = None, _NEAR
+        for at in most[:_LOOKED_AT]:
+            things, lesson = self._things[at]
+            same = self._synonyms(asked - things, things - asked)
+            more, less = asked - things - same.keys(), things - asked - set(same.values())
+            common = counts[at] + len(same)
+            share = common / (common + len(more) + len(less))
+            if share >= nearest and (best is None or share > nearest):
+                best, nearest = replace(lesson, more=more, less=less), share
+        return best
+
+    def _share(self, asked: frozenset[str], at: int, common: int) -> float:
+        return common / len(asked | self._things[at][0])
+
+    def _synonyms(self, asked: frozenset[str], taught: frozenset[str]) -> Mapping[str, str]:
+        """The words of a question that mean the same as one of a lesson, each with that one."""
+        if self._vectors is None or not asked or not taught:
+            return {}
+        left, right = sorted(asked), sorted(taught)
+        vectors = self._vectors([*left, *right])
+        cosines = vectors[: len(left)] @ vectors[len(left) :].T
+        same: dict[str, str] = {}
+        for row, word in enumerate(left):
+            at = int(cosines[row].argmax())
+            if cosines[row, at] >= _SYNONYM and right[at] not in same.values():
+                same[word] = right[at]
+        return same
+
+
+def _lessons(notes: Notes, usage: Usage) -> Iterator[Lesson]:
+    """Those of past queries, then those of a person, who has the last word."""
+    for example in usage.examples:
+        yield Lesson(example.question, example.tables, "a past query for this question reads it")
+    for answered in notes.answered:
+        yield Lesson(answered.question, answered.tables, "you confirmed it for this question")
+
+
+def _words(question: str) -> tuple[str, ...]:
+    """The words of a question in lower case, without punctuation, a mask among them as it is.
+
+    >>> _words("What did ? order?"), _words("what did  Ann order")
+    (('what', 'did', '?', 'order'), ('what', 'did', 'ann', 'order'))
+    """
+    return tuple(_TOKEN.findall(question.casefold()))
+
+
+def _things(question: str, names: Container[str]) -> frozenset[str]:
+    """What a question is about, as stems, but for values: numbers, and what is written like a name
+    and names no table.
+
+    >>> sorted(_things("Which Customers of Ann Lee ordered in 2023?", {"custom"}))
+    ['custom', 'order']
+    """
+    things = set()
+    for at, token in enumerate(_TOKEN.findall(question)):
+        capital = at > 0 and token[:1].isupper() and not token.isupper()
+        if token == _MASK or any(map(str.isdigit, token)):
+            continue
+        for word in spelled(token).split():
+            stemmed = stem(word)
+            if is_stop_word(word) or shapes_speech(word) or stemmed in _MANNER:
+                continue
+            if not capital or stemmed in names:
+                things.add(stemmed)
+    return frozenset(things)

@@ -1,0 +1,167 @@
+"""Queries over HTTP: written from parts that a person changed, run, called off, given as files;
+and a join held against the rows of its tables.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Literal
+
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as parquet
+from anyio import from_thread
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, Field
+
+from dovetail.answer.results import Answer
+from dovetail.api.catalog import Catalog
+from dovetail.domain import Table, TableSet
+from dovetail.errors import NotFoundError, UsageError
+from dovetail.serve.query_parts import Name, QueryParts
+from dovetail.serve.views import Rows, answer_rows, find_table, named_set, safe
+
+MOST_ROWS = 1_000
+
+
+class Writing(BaseModel):
+    """Parts of a query, and the tables that they are of."""
+
+    question: str = Field("", max_length=4_000)
+    tables: list[Name] = Field(min_length=1, max_length=50)
+    parts: QueryParts
+
+
+class Written(BaseModel):
+    """A query as SQL, in words, and part by part."""
+
+    sql: str
+    reading: str
+    parts: QueryParts
+
+
+class Answering(BaseModel):
+    """A query to run, or a question that a language model writes one for."""
+
+    sql: str | None = Field(None, max_length=100_000, examples=["SELECT count(*) FROM orders"])
+    question: str | None = Field(None, max_length=4_000)
+    tables: list[str] | None = Field(None, max_length=100, description="The only tables to read.")
+    run: bool = Field(
+        False, description="Whether the query for a question may run on sources that bill for it."
+    )
+    limit: int = Field(100, ge=1, le=MOST_ROWS, description="Rows that are told as JSON.")
+    format: Literal["json", "csv", "parquet"] = Field(
+        "json", description="csv and parquet give all rows, as a file."
+    )
+
+
+class AnswerRows(BaseModel):
+    """The SQL that ran, its rows, and how long it took."""
+
+    sql: str
+    result: Rows
+    seconds: float
+
+
+class JoinNamed(BaseModel):
+    """A join by its tables and pairs of columns."""
+
+    left: Name
+    right: Name
+    columns: list[tuple[str, str]] = Field(min_length=1, max_length=20)
+
+
+class JoinRows(BaseModel):
+    """What the rows say of a join: how many of `rows` are `matched`, how it multiplies them."""
+
+    rows: int
+    matched: int
+    multiplied: float
+    matching: list[str]
+    orphans: list[str]
+    examples: list[dict[str, str]]
+
+
+def add_queries(app: FastAPI, catalog_of: Callable[[Request], Catalog]) -> None:
+    """Write, run and check queries; `catalog_of` gives what a caller may see."""
+
+    @app.post("/api/v1/query")
+    def query(request: Request, wanted: Writing) -> Written:
+        """SQL for parts that you changed: columns, conditions, groups, an order."""
+        catalog = catalog_of(request)
+        given = named_set(catalog, wanted.question, wanted.tables)
+        return written(catalog.completed(given, wanted.parts.model_dump()))
+
+    @app.post("/api/v1/answer", response_model=AnswerRows)
+    def answer(request: Request, wanted: Answering) -> AnswerRows | Response:
+        """The rows of a query of yours, or of one for a question: a model's, or the skeleton.
+
+        A query whose caller has gone ends.
+        """
+        catalog = catalog_of(request)
+        if (wanted.sql is None) == (wanted.question is None):
+            raise UsageError("give either sql or question")
+        if wanted.sql is None:
+            _refuse_billed(catalog, wanted)
+            done = catalog.answer(str(wanted.question))
+        else:
+            tables = None if wanted.tables is None else _tables(catalog, wanted.tables)
+            done = catalog.sql(wanted.sql, tables, cancelled=_gone(request))
+        if wanted.format != "json":
+            return _file(done, wanted.format)
+        seconds = round(sum(done.seconds.values()), 4)
+        return AnswerRows(sql=done.sql, result=answer_rows(done, wanted.limit), seconds=seconds)
+
+    @app.post("/api/v1/joins/check")
+    def check_join(request: Request, named: JoinNamed) -> JoinRows:
+        """A join held against the rows of its tables: partners, orphans, what it multiplies."""
+        catalog = catalog_of(request)
+        left, right = (find_table(catalog, name).id for name in (named.left, named.right))
+        for edge in catalog.joins(left, least=0):
+            if {edge.left, edge.right} == {left, right} and list(edge.columns) == named.columns:
+                return JoinRows.model_validate(safe(catalog.check_join(edge).to_dict()))
+        raise NotFoundError(f"no join of {left} and {right} on these columns is known")
+
+
+def written(found: TableSet) -> Written:
+    """The query of a set."""
+    parts = QueryParts.model_validate(found.parts)
+    return Written(sql=found.skeleton, reading=found.reading, parts=parts)
+
+
+def _refuse_billed(catalog: Catalog, wanted: Answering) -> None:
+    """Raise an error where a question would run a query that somebody pays for, unasked."""
+    if wanted.run or not (billed := catalog.billed):
+        return
+    sources = {table.id.source for table in catalog.ask(str(wanted.question)).tables} & billed
+    if sources:
+        raise UsageError(
+            f"{', '.join(sorted(sources))} bills for queries, so none is run by itself: say "
+            "run=true, give sql, or set run_billed"
+        )
+
+
+def _tables(catalog: Catalog, names: list[str]) -> list[Table]:
+    return [find_table(catalog, name) for name in names]
+
+
+def _gone(request: Request) -> Callable[[], bool]:
+    """Whether whoever asked has gone, as a query that runs in a thread can ask."""
+    return lambda: from_thread.run(request.is_disconnected)
+
+
+def _file(done: Answer, kind: str) -> Response:
+    """All rows as a file."""
+    held = io.BytesIO()
+    if kind == "csv":
+        arrow_csv.write_csv(done.to_arrow(), held)
+        media_type = "text/csv"
+    else:
+        parquet.write_table(done.to_arrow(), held)
+        media_type = "application/vnd.apache.parquet"
+    return Response(
+        held.getvalue(),
+        media_type=media_type,
+        headers={"content-disposition": f'attachment; filename="rows.{kind}"'},
+    )

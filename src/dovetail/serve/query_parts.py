@@ -1,0 +1,64 @@
+"""The parts of a query as programs give and get them: what a person changes on the page."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+Name = Annotated[str, Field(min_length=1, max_length=1_000)]
+_COMPARED = Literal[
+    "=", "not =", "in", "not in", "like", "not like", "ilike", "not ilike",
+    ">", "<", ">=", "<=", "<>", "between",
+]  # fmt: skip
+
+
+class ItemPart(BaseModel):
+    """What is returned, grouped or sorted by: a column, or a function of it; rows without one."""
+
+    table: Name
+    column: Name | None = None
+    function: Literal["", "count", "sum", "avg", "max", "min"] = ""
+    distinct: bool = False
+    words: str = ""
+
+
+class OrderPart(ItemPart):
+    """What rows are sorted by, and whether the highest come first."""
+
+    down: bool = False
+
+
+class ConditionPart(BaseModel):
+    """What must hold of a column; with `either`, it or the condition before it."""
+
+    table: Name
+    column: Name
+    operator: _COMPARED
+    values: list[Annotated[str, Field(max_length=1_000)]] = Field(min_length=1, max_length=100)
+    either: bool = False
+    words: str = ""
+
+
+class HavingPart(BaseModel):
+    """How many rows a group must have."""
+
+    operator: Literal[">", "<", ">=", "<=", "=", "<>"]
+    number: str = Field(pattern=r"^\d{1,12}(\.\d{1,6})?$")
+    words: str = ""
+
+
+class QueryParts(BaseModel):
+    """The parts of a query: each has its `words`, which are not read back."""
+
+    select: list[ItemPart] = Field(default_factory=list, max_length=100)
+    where: list[ConditionPart] = Field(default_factory=list, max_length=100)
+    group: list[ItemPart] = Field(default_factory=list, max_length=100)
+    having: list[HavingPart] = Field(default_factory=list, max_length=10)
+    order: list[OrderPart] = Field(default_factory=list, max_length=20)
+    absent: list[Name] = Field(default_factory=list, max_length=20)
+    counted: list[Name] = Field(default_factory=list, max_length=20)
+    limit: int = Field(0, ge=0, le=1_000_000)
+    distinct: bool = False
+    both: bool = False
+    everything: bool = False

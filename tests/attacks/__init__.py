@@ -1,0 +1,1 @@
+"""Attacks from outside, a file for each kind: every one of them succeeded once."""

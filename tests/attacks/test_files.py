@@ -1,0 +1,167 @@
+"""Files that lie about themselves: each loses its own table, and never the run."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import zipfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dovetail
+from dovetail.errors import SourceError
+from dovetail.settings import Settings
+from dovetail.sources.file_formats import require_shallow, write_parquet
+from dovetail.sources.lake_tables import require_inside
+from dovetail.sources.workbook import read_sheet, sheets
+from tests.support.hostile_files import FORMATS, bombs, index_among_good_ones, variants
+
+PLAIN = Settings(embedder="none", use_notes=False)
+
+
+def arrow_file(path: Path, offsets: list[int]) -> Path:
+    """Two texts whose offsets are as given."""
+    batch = pa.record_batch([pa.array(["abc", "def"])], names=["a"])
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    honest, content = struct.pack("<3i", 0, 3, 6), path.read_bytes()
+    assert content.count(honest) == 1
+    path.write_bytes(content.replace(honest, struct.pack("<3i", *offsets)))
+    return path
+
+
+@pytest.mark.parametrize("offsets", [[0, 3, 900], [0, -5, 3], [3, 2, 6], [0, 3, 2**31 - 1]])
+def test_offsets_that_lead_out_of_a_buffer_are_refused(tmp_path: Path, offsets: list[int]) -> None:
+    file = arrow_file(tmp_path / "a.arrow", offsets)
+    with pytest.raises(SourceError, match="does not read as an Arrow file"):
+        write_parquet(str(file), str(tmp_path / "a.parquet"))
+
+
+def test_good_offsets_are_read(tmp_path: Path) -> None:
+    write_parquet(str(arrow_file(tmp_path / "a.arrow", [0, 3, 6])), str(tmp_path / "a.parquet"))
+    assert pq.read_table(tmp_path / "a.parquet")["a"].to_pylist() == ["abc", "def"]
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":', '[{"b]":', '{"x\\\\":[', '{"]\\"]":'])
+def test_deep_json_is_refused_and_flat_json_is_not(tmp_path: Path, opening: str) -> None:
+    file = tmp_path / "deep.json"
+    file.write_text(opening * 120_000)
+    with pytest.raises(SourceError, match="nested more than"):
+        require_shallow(str(file))
+    file.write_text("\n".join([json.dumps({"a": "[{" * 600, "b\\": '"[["'})] * 9_000))
+    require_shallow(str(file))
+
+
+def workbook(path: Path, cells: str, merged: str = "") -> Path:
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    sheet = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    rels = f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type="{office}/'
+    with zipfile.ZipFile(path, "w") as book:
+        book.writestr(
+            "[Content_Types].xml",
+            f'<Types xmlns="{package}/content-types"><Default Extension="rels" ContentType='
+            '"application/vnd.openxmlformats-package.relationships+xml"/><Override PartName='
+            f'"/xl/workbook.xml" ContentType="{sheet}.sheet.main+xml"/><Override PartName='
+            f'"/xl/worksheets/s.xml" ContentType="{sheet}.worksheet+xml"/></Types>',
+        )
+        book.writestr(
+            "_rels/.rels", f'{rels}officeDocument" Target="xl/workbook.xml"/></Relationships>'
+        )
+        book.writestr(
+            "xl/workbook.xml",
+            f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>'
+            '<sheet name="s" sheetId="1" r:id="r1"/></sheets></workbook>',
+        )
+        book.writestr(
+            "xl/_rels/workbook.xml.rels",
+            f'{rels}worksheet" Target="worksheets/s.xml"/></Relationships>',
+        )
+        book.writestr(
+            "xl/worksheets/s.xml",
+            f'<worksheet xmlns="{main}"><sheetData>{cells}</sheetData>{merged}</worksheet>',
+        )
+    return path
+
+
+def cell(at: str, value: int) -> str:
+    row = at.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    return f'<row r="{row}"><c r="{at}"><v>{value}</v></c></row>'
+
+
+def test_two_cells_far_apart_are_refused_before_room_is_made(tmp_path: Path) -> None:
+    far = workbook(tmp_path / "far.xlsx", cell("A1", 1) + cell("XFD1048576", 2))
+    assert sheets(str(far)) == ["s"]
+    with pytest.raises(SourceError, match="too far apart"):
+        read_sheet(str(far), "s")
+
+
+@pytest.mark.parametrize(
+    "ref", ["A3:A1", "A0:A2", "A9:A1", "A1:A9999999", f"A{'9' * 5000}:A{'9' * 5000}", "A2:A3"]
+)
+def test_merged_ranges_that_cannot_be_are_left_out(tmp_path: Path, ref: str) -> None:
+    merged = f'<mergeCells><mergeCell ref="{ref}"/><mergeCell ref="A2:A3"/></mergeCells>'
+    book = workbook(tmp_path / "m.xlsx", "".join(cell(f"A{n}", n) for n in (1, 2, 3)), merged)
+    read = read_sheet(str(book), "s")
+    assert read.num_columns == 1
+    assert read.column(0).to_pylist()[-2:] == ["2", "2"]
+
+
+def test_a_link_leads_no_lake_out_of_its_folder(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    (lake / "in").mkdir(parents=True)
+    (tmp_path / "secret.parquet").write_bytes(b"mine")
+    (lake / "in" / "a.parquet").write_bytes(b"")
+    (lake / "link.parquet").symlink_to(tmp_path / "secret.parquet")
+    (lake / "out").symlink_to(tmp_path)
+    (lake / "within.parquet").symlink_to(lake / "in" / "a.parquet")
+    require_inside(str(lake), [f"{lake}/in/a.parquet", f"file://{lake}/within.parquet"])
+    for name in ("link.parquet", "out/secret.parquet", "in/../../secret.parquet"):
+        with pytest.raises(SourceError, match="outside of its folder"):
+            require_inside(str(lake), [f"{lake}/{name}"])
+
+
+@pytest.mark.timeout(300)
+def test_a_run_loses_the_tables_that_lie_and_no_other(tmp_path: Path) -> None:
+    pile = tmp_path / "pile"
+    pile.mkdir()
+    (pile / "good.csv").write_text("a,b\n1,2\n3,4\n")
+    names = (
+        "pipe.parquet",
+        "part-00000.parquet",
+        "part-00001.parquet",
+        "p.csv",
+        "p.xlsx",
+        "p.json",
+    )
+    for name in names:
+        os.mkfifo(pile / name)
+    (pile / "zero.csv").symlink_to("/dev/zero")
+    arrow_file(pile / "lies.arrow", [0, 3, 900])
+    (pile / "deep.json").write_text('{"a":' + "[" * 120_000)
+    workbook(pile / "far.xlsx", cell("A1", 1) + cell("XFD1048576", 2))
+    catalog = dovetail.build(pile, into=tmp_path / "catalog", settings=PLAIN)
+    assert [table.name for table in catalog.ids] == ["good"]
+    assert len(catalog.skipped) >= 7
+
+
+@pytest.mark.timeout(600)
+def test_bombs_lose_their_own_table_alone(tmp_path: Path) -> None:
+    catalog, missing = index_among_good_ones(tmp_path, bombs().items())
+    assert not missing
+    assert {skip.table.partition(".")[0] for skip in catalog.skipped} == {"deep", "strings"}
+    assert all(len(skip.reason.splitlines()) == 1 for skip in catalog.skipped)
+
+
+@pytest.mark.timeout(600)
+def test_variants_of_every_format_lose_their_own_table_alone(tmp_path: Path) -> None:
+    bad = list(variants(4, seed=1))
+    assert len(bad) == 4 * FORMATS
+    catalog, missing = index_among_good_ones(tmp_path, bad)
+    assert not missing
+    assert all(len(skip.reason.splitlines()) == 1 for skip in catalog.skipped)

@@ -1,0 +1,44 @@
+"""Killed, or out of disk, before a change to files: the old state or the new, and then the new."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.faults import place
+from tests.faults.events import FULL, KILL, in_process
+from tests.faults.instants import Actions, strikes
+
+
+@pytest.mark.slow
+def test_actions_struck_at_instants_that_a_seed_chooses(tmp_path: Path) -> None:
+    outcomes, wrong = strikes(tmp_path, seed=1, count=2 * len(place.ACTIONS), faults=[KILL, FULL])
+    assert wrong == []
+    assert {name.partition(" during ")[2] for name in outcomes} == place.ACTIONS.keys()
+
+
+@pytest.mark.parametrize("action", ["note", "repair"])
+def test_killed_at_the_first_and_the_last_instant(action: str, tmp_path: Path) -> None:
+    actions = Actions(tmp_path)
+    for at in (1, actions.about(action)[2]):
+        assert actions.strike(action, KILL, at) == ""
+
+
+@pytest.mark.parametrize("jump", [-10 * 365 * 86_400, 10 * 365 * 86_400])
+def test_a_clock_that_jumps_hides_no_change(jump: int, tmp_path: Path) -> None:
+    """Files that were written while the clock was elsewhere are older, or newer, than all else."""
+    place.prepare(tmp_path / "here", "update")
+    for file in (tmp_path / "here").rglob("*.csv"):
+        there = file.stat().st_mtime + jump
+        os.utime(file, (there, there))
+    place.update(tmp_path / "here")
+    (tmp_path / "here" / "catalog").rename(tmp_path / "updated")
+    place.first(tmp_path / "here")
+    expected = place.contents_of(tmp_path / "here" / "catalog")
+    assert place.contents_of(tmp_path / "updated") == expected
+
+
+def test_a_step_that_fails_is_told() -> None:
+    assert in_process(lambda: 1 / 0)[0] == "wrong"

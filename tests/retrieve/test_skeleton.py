@@ -1,0 +1,260 @@
+"""The query that a question seems to ask for, and how it was read: no model, and it runs."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+import dovetail
+from dovetail.errors import UsageError
+from dovetail.settings import Settings
+
+CITIES, STATES = ("Oslo", "Bergen", "Turku"), ("open", "paid", "cancelled")
+JOINED = 'FROM "order"\nJOIN customer ON "order".customer_id = customer.customer_id'
+CUSTOMERS = 'FROM customer\nJOIN "order" ON "order".customer_id = customer.customer_id'
+BY_CUSTOMER = "GROUP BY customer.customer_id, customer.name"
+
+
+@pytest.fixture(scope="module")
+def festival(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
+    """Customers, their orders, and the tickets of these."""
+    folder = tmp_path_factory.mktemp("festival")
+    with sqlite3.connect(folder / "festival.sqlite") as database:
+        database.executescript(
+            """
+            CREATE TABLE customer (customer_id INTEGER PRIMARY KEY, name TEXT, city TEXT,
+                segment TEXT, birth_date DATE);
+            CREATE TABLE "order" (order_no INTEGER PRIMARY KEY, customer_id INTEGER
+                REFERENCES customer, status TEXT, amount REAL, placed_on DATE);
+            CREATE TABLE ticket (ticket_id INTEGER PRIMARY KEY, order_no INTEGER
+                REFERENCES "order", stage TEXT, price REAL);
+            """
+        )
+        database.executemany(
+            "INSERT INTO customer VALUES (?, ?, ?, ?, ?)",
+            [
+                (n, f"Person {chr(65 + n % 26)}{n}", CITIES[n % 3], ("festival", "club")[n % 2],
+                 f"19{60 + n}-03-0{1 + n % 9}")
+                for n in range(1, 31)
+            ],
+        )  # fmt: skip
+        database.executemany(
+            'INSERT INTO "order" VALUES (?, ?, ?, ?, ?)',
+            [
+                (1000 + n, 1 + n % 27, STATES[n % 3], 10.5 * n, f"202{n % 5}-0{1 + n % 9}-11")
+                for n in range(1, 101)
+            ],
+        )
+        database.executemany(
+            "INSERT INTO ticket VALUES (?, ?, ?, ?)",
+            [(5000 + n, 1001 + n % 100, ("Main", "Forest")[n % 2], 20 + n % 7) for n in range(200)],
+        )
+    database.close()
+    source = f"festival.sqlite={folder / 'festival.sqlite'}"
+    return dovetail.build(source, into=folder / "catalog", settings=Settings(embedder="none"))
+
+
+@pytest.mark.parametrize(
+    ("question", "sql", "reading"),
+    [
+        (
+            "How many orders are open?",
+            "SELECT count(*)\nFROM \"order\"\nWHERE status = 'open'",
+            "number of order where status is open",
+        ),
+        (
+            "Which customers have which orders?",
+            f'SELECT customer.name, "order".order_no\n{CUSTOMERS}',
+            "name, order_no of customer",
+        ),
+        (
+            "How many orders does each customer have?",
+            f"SELECT count(*), customer.name\n{JOINED}\n{BY_CUSTOMER}",
+            "number of order, name of order, per customer",
+        ),
+        (
+            "What is the average amount of orders per status?",
+            'SELECT avg(amount), status\nFROM "order"\nGROUP BY status',
+            "average amount, status of order, per status",
+        ),
+        (
+            "orders per city of the customer",
+            f"SELECT count(*), customer.city\n{JOINED}\nGROUP BY customer.city",
+            "number of order, city of order, per city",
+        ),
+        (
+            "Show the name and city of the customers whose segment is festival, sorted by name.",
+            "SELECT name, city\nFROM customer\nWHERE segment = 'festival'\nORDER BY name",
+            "name, city of customer where segment is festival, by name",
+        ),
+        (
+            "Which customer has the most orders?",
+            f"SELECT customer.name\n{CUSTOMERS}\n{BY_CUSTOMER}\nORDER BY count(*) DESC\nLIMIT 1",
+            "name of customer, per name, by number of order, highest first, the first 1",
+        ),
+        (
+            "Names of customers who have at least 4 orders",
+            f"SELECT customer.name\n{CUSTOMERS}\n{BY_CUSTOMER}\nHAVING count(*) >= 4",
+            "name of customer, per name, at least 4 rows each",
+        ),
+        (
+            "Names of customers who have between 2 and 4 orders",
+            f"SELECT customer.name\n{CUSTOMERS}\n{BY_CUSTOMER}\n"
+            "HAVING count(*) >= 2 AND count(*) <= 4",
+            "name of customer, per name, at least 2 rows each, at most 4 rows each",
+        ),
+        (
+            "List the names of customers without any orders.",
+            'SELECT name\nFROM customer\nWHERE NOT EXISTS (SELECT 1 FROM "order" WHERE '
+            '"order".customer_id = customer.customer_id)',
+            "name of customer where there is no order",
+        ),
+        (
+            "What is the total amount of orders placed in 2023?",
+            "SELECT sum(amount)\nFROM \"order\"\nWHERE placed_on BETWEEN '2023-01-01' AND "
+            "'2023-12-31'",
+            "total amount of order where placed_on is between 2023-01-01 and 2023-12-31",
+        ),
+        (
+            "Top 3 orders by amount",
+            'SELECT order_no\nFROM "order"\nORDER BY amount DESC\nLIMIT 3',
+            "order_no of order, by amount, highest first, the first 3",
+        ),
+        (
+            "What is the oldest order?",
+            'SELECT order_no\nFROM "order"\nORDER BY placed_on\nLIMIT 1',
+            "order_no of order, by placed_on, the first 1",
+        ),
+        (
+            "What is the highest price of tickets?",
+            "SELECT max(price)\nFROM ticket",
+            "highest price of ticket",
+        ),
+        (
+            "Orders with an amount above 500 or below 20",
+            'SELECT order_no\nFROM "order"\nWHERE (amount > 500 OR amount < 20)',
+            "order_no of order where amount is above 500 or amount is below 20",
+        ),
+        (
+            "orders whose amount is above average",
+            'SELECT order_no\nFROM "order"\nWHERE amount > (SELECT avg(amount) FROM "order")',
+            "order_no of order where amount is above average",
+        ),
+        (
+            "Which customers are from Oslo or Bergen?",
+            "SELECT name\nFROM customer\nWHERE city IN ('Oslo', 'Bergen')",
+            "name of customer where city is Oslo or Bergen",
+        ),
+        (
+            "Which customers are not from turku?",
+            "SELECT name\nFROM customer\nWHERE city <> 'Turku'",
+            "name of customer where city is not Turku",
+        ),
+        (
+            "Names of customers whose name contains 'M'",
+            "SELECT name\nFROM customer\nWHERE name LIKE '%M%'",
+            "name of customer where name is like M",
+        ),
+        (
+            "How many different stages are there?",
+            "SELECT count(DISTINCT stage)\nFROM ticket",
+            "number of stage of ticket",
+        ),
+        (
+            "Wie viele Tickets gibt es pro Stage?",
+            "SELECT count(*), stage\nFROM ticket\nGROUP BY stage",
+            "number of ticket, stage of ticket, per stage",
+        ),
+        (
+            "how many paid orders were placed",
+            """SELECT count(*)\nFROM "order"\nWHERE status = 'paid'""",
+            "number of order where status is paid",
+        ),
+        (
+            "customers over 50",
+            "-- open: which column is above 50?\nSELECT name\nFROM customer",
+            "name of customer",
+        ),
+    ],
+)
+def test_a_question_is_read(
+    festival: dovetail.Catalog, question: str, sql: str, reading: str
+) -> None:
+    found = festival.ask(question)
+    assert (found.skeleton, found.reading) == (sql, reading)
+    assert festival.sql(found.skeleton).rows.num_columns > 0
+    again = festival.completed(found, json.loads(json.dumps(found.parts)))
+    assert (again.reading, again.parts) == (reading, found.parts)
+    written = sql.partition("SELECT")[1:] if sql.startswith("-- open") else (sql,)
+    assert again.skeleton == "".join(written)
+
+
+def test_parts_that_somebody_changed_are_written(festival: dovetail.Catalog) -> None:
+    found = festival.ask("how many orders are open")
+    source = found[0].source
+    order, status = f"{source}::order", {"table": f"{source}::order", "column": "status"}
+    parts = {
+        "select": [status, {"table": order, "column": "amount", "function": "sum"}],
+        "group": [status],
+        "where": [{**status, "operator": "not in", "values": ["paid", "it's"]}],
+        "order": [{"table": order, "column": "amount", "function": "sum", "down": True}],
+        "limit": 2,
+    }
+    changed = festival.completed(found, parts)
+    assert changed.skeleton == (
+        "SELECT status, sum(amount)\nFROM \"order\"\nWHERE status NOT IN ('paid', 'it''s')\n"
+        "GROUP BY status\nORDER BY sum(amount) DESC\nLIMIT 2"
+    )
+    assert changed.reading == (
+        "status, total amount of order where status is not paid or it's, per status, "
+        "by total amount, highest first, the first 2"
+    )
+    rows = festival.sql(changed.skeleton).tuples()
+    assert [row[0] for row in rows] == ["open", "cancelled"]
+    for wrong, message in (
+        ({"select": [{"table": "nowhere", "column": "a"}]}, "'nowhere' is no table of this set"),
+        ({"select": [{"table": order, "column": "nme"}]}, "has no column 'nme'"),
+        ({"select": [status | {"function": "evil"}]}, "there is no function 'evil'"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            festival.completed(found, wrong)
+
+
+def test_sql_is_native_to_the_one_source(festival: dovetail.Catalog, tmp_path: Path) -> None:
+    found = festival.ask("orders per city of the customer")
+    sql = festival.write_sql(found, dialect="sqlite")
+    assert '"order"."customer_id" = "customer"."customer_id"' in sql
+    source = festival.reader.manifest.roots[0].location
+    with sqlite3.connect(source) as database:
+        rows = sorted(database.execute(sql))
+    database.close()
+    assert rows == sorted(
+        tuple(row.values()) for row in festival.answer(found).to_arrow().to_pylist()
+    )
+    assert "FROM `order`" in festival.write_sql(found, dialect="mysql")
+    (tmp_path / "branch.csv").write_text("city,manager\nOslo,Kari\nBergen,Ola\nTurku,Aino\n")
+    mixed = dovetail.build(
+        source, tmp_path / "branch.csv", into=tmp_path / "mixed", settings=Settings(embedder="none")
+    )
+    spread = mixed.ask("customers of each branch manager")
+    assert len({table.source for table in spread}) == 2
+    with pytest.raises(
+        UsageError, match=r"the set spans 2 sources .* leave out --dialect postgres"
+    ):
+        mixed.write_sql(spread, dialect="postgres")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "names of customers containing '\x00'", "orders \ud800 per \ud800", "'; DROP TABLE a; --",
+        "how many", "top 0 orders by amount", "between 5 and", "each each each", "order by order",
+        "customers whose name contains '%'' OR 1=1'",
+    ],
+)  # fmt: skip
+def test_whatever_is_asked_the_skeleton_runs(festival: dovetail.Catalog, question: str) -> None:
+    found = festival.ask(question)
+    assert not found or festival.sql(found.skeleton).rows.num_columns > 0

@@ -1,0 +1,169 @@
+"""Hours of bad days: does anything get lost, leak, hang or end in a traceback?
+
+    python -m tests.soak [--part NAME]... [--share 1.0] [--seed 1] [--processes 2] [--keep] [--json]
+
+Every part does a number of cases by a seed and counts how they ended; what went wrong is listed,
+and makes the exit code 1. `--share 0.1` does a tenth of each part's cases. With `--keep` the
+figures go into tests/soak/figures.json, and docs/reliability.md is written from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.soak import dialects, faults, files, guard, parsers, tampered
+from tests.soak.figures import Figures
+
+KEPT = Path(__file__).with_name("figures.json")
+PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A kind of bad day: what it does and must not find, the cases of a whole soak, and the
+    function that does some of them, given a seed, how many, and a number of processes."""
+
+    what: str
+    cases: int
+    run: Callable[[int, int, int], Figures]
+
+
+PARTS = {
+    "kills": Part(
+        "Index, update, learn, note, describe and repair are killed (SIGKILL) before one of their "
+        "changes to files. Tables, values, joins, queries, notes and descriptions are as before or "
+        "as they shall be; done again, they are as they shall be, and `check` finds no damage.",
+        210,
+        faults.kills,
+    ),
+    "disks": Part(
+        "The same with a disk that is full, read-only or broken from one change to files on: one "
+        "error of a line, nothing lost or doubled, and what was begun can be finished.",
+        126,
+        faults.disks,
+    ),
+    "flips": Part(
+        "One bit of a file of a catalog with everything in it is flipped, every file in turn: "
+        "`dovetail check` names the file.",
+        5_000,
+        faults.changed_bytes,
+    ),
+    "repairs": Part(
+        "One bit is flipped, and `dovetail repair` makes that part again: the catalog answers as "
+        "before, and no other part was touched. A table given in memory is told to be lost.",
+        84,
+        faults.repairs,
+    ),
+    "statements": Part(
+        "SQL of strangers goes through the guard, and one in a hundred statements on into the "
+        "engines: a canary in a table beside the set, in a file and in a variable is never seen.",
+        500_000,
+        guard.statements,
+    ),
+    "dialects": Part(
+        "Statements by the grammar of SQLite, DuckDB, PostgreSQL and MariaDB hide other tables, "
+        "files, settings and writes in comments, quotes, escapes and odd blanks; what the guard "
+        "lets through runs on the real engine, beside a table that is not of the set.",
+        34_000,
+        dialects.dialects,
+    ),
+    "bombs": Part(
+        "Queries that would take all the time, memory, rows or recursion there are end at their "
+        "limits, and the next query runs.",
+        100,
+        dialects.bombs,
+    ),
+    "parsers": Part(
+        "Good texts with changed characters, words and values go into every parser of outside "
+        "input: replies of models, questions, settings, notes, tokens, dbt manifests, query logs, "
+        "manifests, runs, descriptions, CSV headers, names, sources, REST bodies, MCP arguments.",
+        1_000_000,
+        parsers.parsers,
+    ),
+    "files": Part(
+        "Files of 14 formats with changed, cut and doubled bytes, and bombs (a deep schema, a "
+        "packed flood, cells far apart), are indexed among good ones: no good table is lost.",
+        14_000,
+        files.files,
+    ),
+    "catalogs": Part(
+        "Files of a catalog are flipped, cut, swapped, removed or made links and pipes; then it is "
+        "opened, searched, asked and updated: no file of the user's changes, and no error but "
+        "dovetail's own comes of it.",
+        2_000,
+        tampered.catalogs,
+    ),
+}
+
+
+def page(kept: Mapping[str, Figures]) -> str:
+    """docs/reliability.md, from the figures of the last soak of every part."""
+    lines = [
+        "# Reliability",
+        "",
+        "`make soak` makes bad days, by seed, and counts how they end. A case that goes *wrong*",
+        "loses, doubles, leaks or hangs something, or ends in anything but one clear error; a",
+        "short form of every part runs in `make test`. What is and is not defended is said in",
+        "[security](security.md), what a catalog promises in [the catalog](catalog.md#guarantees).",
+        "Written by `python -m tests.soak --keep` from `tests/soak/figures.json`.",
+        "",
+        "| part | cases | wrong | minutes |",
+        "|---|---:|---:|---:|",
+    ]
+    named = [(name, part, kept[name]) for name, part in PARTS.items() if name in kept]
+    lines += [
+        f"| [{name}](#{name}) | {figures['cases']:,} | {len(figures['wrong'])} "
+        f"| {figures['seconds'] / 60:.1f} |"
+        for name, _, figures in named
+    ]
+    for name, part, figures in named:
+        lines += ["", f"## {name}", "", part.what, "", "| outcome | cases |", "|---|---:|"]
+        lines += [f"| {outcome} | {times:,} |" for outcome, times in figures["outcomes"].items()]
+        lines += [f"\nWrong: `{case}`" for case in figures["wrong"][:20]]
+    return "\n".join([*lines, ""])
+
+
+def main() -> None:
+    """Run parts; the exit code says whether anything went wrong."""
+    parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
+    parser.add_argument("--part", choices=PARTS, action="append", help="this part alone")
+    parser.add_argument("--share", type=float, default=1.0, help="of the cases of each part")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--keep", action="store_true", help="write figures.json and the page")
+    given = parser.parse_args()
+    done: dict[str, Figures] = {}
+    for name in given.part or PARTS:
+        began = time.monotonic()
+        cases = max(1, round(PARTS[name].cases * given.share))
+        done[name] = PARTS[name].run(given.seed, cases, given.processes)
+        done[name]["seconds"] = round(time.monotonic() - began)
+        if not given.json:
+            _tell(name, done[name])
+    if given.json:
+        print(json.dumps(done))
+    if given.keep:
+        kept = {**(json.loads(KEPT.read_text()) if KEPT.exists() else {}), **done}
+        KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
+        PAGE.write_text(page(kept))
+    sys.exit(any(figures["wrong"] for figures in done.values()))
+
+
+def _tell(name: str, figures: Figures) -> None:
+    wrong = figures["wrong"]
+    print(f"{name}: {figures['cases']:,} cases, {len(wrong)} wrong, {figures['seconds']} s")
+    for outcome, times in figures["outcomes"].items():
+        print(f"  {times:>9,}  {outcome}")
+    for case in wrong[:20]:
+        print(f"  wrong: {case}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
