@@ -294,6 +294,9 @@ def test_a_preview_is_what_is_sent_and_a_log_is_kept_on_request_alone(
         assert before == {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
         catalog.ask(QUESTIONS[0])
         assert served.asked[:1] == asking
+        asked = json.dumps(describing + served.asked)
+        assert "crm" in asked
+        assert str(pile) not in asked, "a path of the machine"
         del served.asked[:]
         log = tmp_path / "requests.jsonl"
         dovetail.open("c", settings.but(llm_log=str(log))).describe()

@@ -33,8 +33,8 @@ def test_a_line_for_each_source_with_the_words_of_its_tables(tmp_path: Path) -> 
     lines = card(searcher, use_sources=True).splitlines()
     assert lines == [
         "```",
-        "crm.sqlite (3): contact, call",
-        "legacy.sqlite (2): clmhdr, polmst",
+        "crm (3): contact, call",
+        "legacy (2): clmhdr, polmst",
         "```",
     ]
     pooled = card(searcher, use_sources=False)

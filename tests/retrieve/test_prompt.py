@@ -125,7 +125,7 @@ def test_that_columns_are_hidden_is_said_where_some_stand_nowhere(schemas: Searc
 
 def test_sources_are_told_only_where_they_may_be(schemas: Searcher) -> None:
     assert "clinic" not in render(given(schemas), 2_000).text
-    assert "# clinic.sqlite\n" in render(given(schemas, use_sources=True), 2_000).text
+    assert "# clinic\n" in render(given(schemas, use_sources=True), 2_000).text
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ class Shown:
 
     def _batch(self, texts: Sequence[tuple[Table, str]]) -> Batch:
         several = len({table.name for table, _ in texts}) < len(texts)
-        names = {table.id: _named(table.id, full=several) for table, _ in texts}
+        names = {table.id: self._named(table.id, full=several) for table, _ in texts}
         parts = []
         for (source, schema), group in groupby(texts, lambda each: _schema(each[0].id)):
             shown = list(group)
@@ -111,7 +111,7 @@ class Shown:
 
     def _heading(self, source: str, schema: str, tables: Sequence[TableId]) -> str:
         """Where tables are, and the names of other tables there."""
-        where = f"System {one_line(cut(source, _NAME))}"
+        where = f"System {one_line(cut(self.catalog.source_names[source], _NAME))}"
         where += f", schema {one_line(cut(schema, _NAME))}" if schema else ""
         present, listed, tokens = set(tables), [], 0
         for table in self.logical():
@@ -167,17 +167,18 @@ class Shown:
             other = self.families.canonical(edge.left if own else edge.right)
             columns = ", ".join(one_line(cut(pair[own], _NAME)) for pair in edge.columns)
             if other != table:
-                name = _named(other, full=other.source != table.source)
+                name = self._named(other, full=other.source != table.source)
                 listed.setdefault(other, f"{name} ({columns})")
         return f"  joins {'; '.join(list(listed.values())[:_JOINS])}" if listed else ""
+
+    def _named(self, table: TableId, *, full: bool = False) -> str:
+        """A table's name, in full after the short name of its source, which tells no path."""
+        where = f"{self.catalog.source_names[table.source]}::" if full else ""
+        return one_line(cut(f"{where}{table.name}", 2 * _NAME))
 
 
 def _schema(table: TableId) -> tuple[str, str]:
     return table.source, qualifier(table.name)
-
-
-def _named(table: TableId, *, full: bool = False) -> str:
-    return one_line(cut(str(table) if full else table.name, 2 * _NAME))
 
 
 def _quoted(text: str, width: int = _COMMENT) -> str:

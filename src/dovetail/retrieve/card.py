@@ -92,8 +92,8 @@ def _schemas(searcher: Searcher, *, use_sources: bool) -> list[_Schema]:
         names.setdefault((source if use_sources else "", schema), []).append(own)
     schemas = []
     for (source, schema), listed in names.items():
-        last = source.rstrip("/").rpartition("/")[2]
-        where, name = escape(cut(last, _NAME)), escape(cut(schema, _NAME))
+        short = searcher.catalog.source_names.get(source, "")
+        where, name = escape(cut(short, _NAME)), escape(cut(schema, _NAME))
         schemas.append(_Schema(where, name, len(listed), _words(listed, searcher)))
     return sorted(schemas, key=lambda schema: (-schema.tables, schema.source, schema.name))
 

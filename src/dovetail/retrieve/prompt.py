@@ -398,7 +398,7 @@ class _Grouping:
 
     def _where(self, block: Sequence[int]) -> str:
         """The source of a block, if that may be said, and the schema that its tables share."""
-        source = self._tables[block[0]].id.source.rstrip("/").rpartition("/")[2]
+        source = self.given.searcher.catalog.source_names[self._tables[block[0]].id.source]
         names = [source if self.given.use_sources else "", self._schemas.get(block[0], "")]
         return " ".join(named(name) for name in names if name)
 
