@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from dovetail.answer import check as checking
@@ -19,9 +19,9 @@ from dovetail.answer.results import Answer, Limits
 from dovetail.catalog.usage import QueryExample
 from dovetail.domain import JoinEdge, TableId, TableSet
 from dovetail.domain.schema import ddl
-from dovetail.errors import GuardError, LimitError, ModelError
+from dovetail.errors import GuardError, LimitError, ModelError, QueryError
 from dovetail.models.chat import LIMIT, fenced_blocks, without_thoughts
-from dovetail.ports import LLM, Message
+from dovetail.ports import LLM, Completion, Message
 from dovetail.prompts import read_prompt
 from dovetail.search.query import query_words
 from dovetail.text import PromptText, fenced, one_line
@@ -65,11 +65,17 @@ class Generated:
     tokens_in: int
     tokens_out: int
     seconds: float
+    replies: tuple[Completion, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def repaired(self) -> bool:
         """Whether a second call put right what was wrong."""
         return bool(self.complaint) and not self.left
+
+    def forget(self) -> None:
+        """Have the model asked again the next time: its SQL is of no use."""
+        for reply in self.replies:
+            reply.forget()
 
 
 def generate(
@@ -97,13 +103,14 @@ def generate(
     if complaint and repair:
         why = "\n".join(map(one_line, complaint.splitlines()))
         again = read_prompt("sql_repair").fill(complaint=fenced(why))
-        spent.append(llm.complete([asked, Message("assistant", spent[0].text), *again]))
+        try:
+            spent.append(llm.complete([asked, Message("assistant", spent[0].text), *again]))
+        except ModelError:
+            spent[0].forget()
+            raise
         sql = extract_sql(spent[1].text) or first
         left = check(sql, relations, dialect)
-    if left:
-        for reply in spent:
-            reply.forget()
-    return Generated(
+    written = Generated(
         sql,
         first,
         complaint,
@@ -112,7 +119,11 @@ def generate(
         tokens_in=sum(each.tokens_in for each in spent),
         tokens_out=sum(each.tokens_out for each in spent),
         seconds=sum(each.seconds for each in spent),
+        replies=tuple(spent),
     )
+    if left:
+        written.forget()
+    return written
 
 
 def prompt(
@@ -250,7 +261,11 @@ def answer(
     """Write SQL for a question over the tables found for it, and run it."""
     written = write_sql(catalog, llm, chosen, repair=repair)
     tables = [catalog[table] for table in chosen.ids]
-    ran = executor.run(written.sql, tables, edges=chosen.joins)
+    try:
+        ran = executor.run(written.sql, tables, edges=chosen.joins)
+    except (GuardError, QueryError):
+        written.forget()
+        raise
     return replace(
         ran,
         seconds={"generate": written.seconds, **ran.seconds},

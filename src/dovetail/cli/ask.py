@@ -30,11 +30,12 @@ from dovetail.cli.output import (
     write,
 )
 from dovetail.cli.sql import Form, give
-from dovetail.errors import UsageError
+from dovetail.errors import ModelError, UsageError
 from dovetail.text import count
 
 if TYPE_CHECKING:
-    from dovetail.api.catalog import AskOptions
+    from dovetail.answer.results import Answer
+    from dovetail.api.catalog import AskOptions, Catalog
     from dovetail.domain import TableSet
 
 LookForOption = Annotated[
@@ -136,16 +137,15 @@ def ask(
         print_json({"question": question, "requests": requests}, output)
         return
     result = opened.ask(question, explain=explain, **options)
-    answer = opened.answer(result) if run and result.tables else None
-    written = answer.sql if answer else ""
-    if sql and result.tables and not answer:
-        written = opened.write_sql(result, dialect=dialect)
+    answer, written, failure = None, "", None
+    if (sql or run) and result.tables:
+        answer, written, failure = _answered(opened, result, run=run, dialect=dialect)
     if as_json:
         more: dict[str, Any] = {"ddl": result.ddl()} if ddl else {}
         more |= {"sql": written} if written else {}
         more |= {"answer": answer.to_dict()} if answer else {}
         print_json(result.to_dict() | more, output)
-        _exit_if_nothing_fits(result)
+        _exit_if_nothing_fits(result, failure)
         return
     if answer and form.fills_output:
         note(f"ran {' '.join(written.split())}")
@@ -156,7 +156,18 @@ def ask(
     if result.tables or ddl:  # else it is what was printed
         for warning in result.warnings:
             note(warning)
-    _exit_if_nothing_fits(result)
+    _exit_if_nothing_fits(result, failure)
+
+
+def _answered(
+    opened: Catalog, result: TableSet, *, run: bool, dialect: str | None
+) -> tuple[Answer | None, str, ModelError | None]:
+    """The rows of a query where it is run, its SQL, and why there is none: the set is told then."""
+    try:
+        answer = opened.answer(result) if run else None
+        return answer, answer.sql if answer else opened.write_sql(result, dialect=dialect), None
+    except ModelError as error:
+        return None, "", error
 
 
 def _check(form: Form, *, run: bool, sql: bool, dialect: str | None, ddl: bool) -> None:
@@ -207,8 +218,10 @@ def search(
     console().print(listing)
 
 
-def _exit_if_nothing_fits(result: TableSet) -> None:
-    """End as where something is not there: the catalog does not hold what was asked for."""
+def _exit_if_nothing_fits(result: TableSet, failure: ModelError | None) -> None:
+    """End as where something is not there: what was asked for, or a model to write SQL."""
+    if failure is not None:
+        raise failure
     if result.nothing_fits:
         raise typer.Exit(1)
 

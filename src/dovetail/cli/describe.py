@@ -20,6 +20,7 @@ from dovetail.cli.output import (
     progress_bar,
 )
 from dovetail.errors import MissingModelError
+from dovetail.text import count
 
 if TYPE_CHECKING:
     from dovetail.api.catalog import Catalog
@@ -41,7 +42,8 @@ def describe(
     """Have a language model describe tables: a sentence each, and what cryptic columns mean.
 
     Only tables that it has not described yet are asked about; comments that people wrote win. It
-    can be stopped: what is finished is kept, and the next run goes on.
+    can be stopped: what is finished is kept, and the next run goes on. Where the model fails, the
+    rest is told and the exit code is 1.
     """
     opened = open_catalog(catalog, llm=llm, llm_cache=False if no_cache else None)
     if not dry_run and not opened.settings.llm:
@@ -59,6 +61,8 @@ def describe(
     summary = describe_tables(opened, show=not (quiet or as_json))
     if as_json:
         print_json({"catalog": str(opened.folder), "descriptions": asdict(summary)})
+    if summary.failed:
+        raise typer.Exit(1)
 
 
 def describe_tables(opened: Catalog, *, show: bool) -> DescribeSummary:
@@ -73,6 +77,9 @@ def describe_tables(opened: Catalog, *, show: bool) -> DescribeSummary:
         raise
     if show:
         _print_summary(summary)
+    elif summary.failed:
+        failed = count(len(summary.failed), "table")
+        note(f"{failed} not described: {summary.failed[0].reason}")
     return summary
 
 

@@ -245,7 +245,7 @@ class TableSet:
             why = f" (no table covers: {lacking})" if lacking else ""
             nearest = ", ".join(self.nearest)
             more = f"; nearest: {nearest}" if nearest else ""
-            return (f"nothing here seems to answer this{why}{more}",)
+            return (f"nothing here seems to answer this{why}{more}", *self._cautions)
         said = (f"nothing here covers: {lacking}",) if lacking else ()
         if self.connected:
             return (*said, *self._cautions)
@@ -258,9 +258,9 @@ class TableSet:
 
     @property
     def _cautions(self) -> tuple[str, ...]:
-        """What a selector says to look out for."""
-        listed = self.trace[-1].get(CAUTIONS) if self.trace else None
-        return tuple(map(str, listed)) if isinstance(listed, list) else ()
+        """What the stages of a selector say to look out for."""
+        listed = (entry.get(CAUTIONS) for entry in self.trace)
+        return tuple(str(one) for each in listed if isinstance(each, list) for one in each)
 
     @property
     def explanation(self) -> Mapping[str, Any] | None:

@@ -48,7 +48,7 @@ def preview_model(catalog: Path, settings: Settings) -> tuple[LLM, PreviewLLM]:
     if not settings.llm:
         raise MissingModelError("to see what a model would be sent")
     preview = PreviewLLM(open_llm(settings.llm, workers=settings.llm_workers))
-    return CachedLLM(preview, catalog / REPLIES), preview
+    return CachedLLM(preview, catalog / REPLIES, reuse=settings.llm_cache), preview
 
 
 def needed_model(catalog: Path, settings: Settings, what: str) -> LLM:

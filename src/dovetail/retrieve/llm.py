@@ -8,7 +8,8 @@
     connect   a candidate that joins two parts of a set that falls apart is added
 
 A capable model rarely forgets a table, so nothing is added to a set that joins, or that one system
-holds. Where a reply cannot be used, the set is the one without a model.
+holds. Where the model cannot be reached, or its reply not used, the set is the one without a model,
+and warns of that.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dovetail.domain import NOTHING_FITS, UNCOVERED, Candidate, Chosen, TableId, TableSet
+from dovetail.errors import ModelError, PendingError
 from dovetail.names.table_name import qualifier
 from dovetail.ports import LLM, Json
 from dovetail.retrieve.card import card
@@ -144,24 +146,37 @@ class LLMRetriever:
             return without
         stages: list[Stage] = []
         sought = phrases(looking_for)
-        covered = (without.confidence or 0.0) >= _COVERED
-        if sought:
-            stages.append(given_phrases(sought))
-        elif not covered and self._spending.calls > 1:
-            sought, stage = look(self._llm, question, self._card)
-            stages.append(stage)
-        choice = self._choose(query, sought, self._candidates(query, sought), stages)
-        lacks = choice.usable and choice.selection.missing
-        if lacks and self._calls(stages) < self._spending.calls:
-            sought = (*sought, choice.selection.missing)
-            again = self._choose(query, sought, self._wider(query, choice), stages)
-            choice = again if again.usable else choice
+        try:
+            if sought:
+                stages.append(given_phrases(sought))
+            elif (without.confidence or 0.0) < _COVERED and self._spending.calls > 1:
+                stages.append(Stage("look", facts={"model": self._llm.model_id}))
+                sought = look(self._llm, question, self._card, stages[-1])
+            choice = self._choose(query, sought, self._candidates(query, sought), stages)
+        except PendingError:
+            raise
+        except ModelError as error:
+            return _without_model(without, stages, str(error))
         if not choice.usable:
-            stages[-1].fall_back(
-                f"the reply cannot be used: {choice.selection.reason}; chosen without a model"
-            )
-            return replace(without, trace=(*(one.entry for one in stages), *without.trace))
+            reason = f"the reply cannot be used: {choice.selection.reason}"
+            return _without_model(without, stages, reason)
+        if choice.selection.missing and self._calls(stages) < self._spending.calls:
+            sought = (*sought, choice.selection.missing)
+            choice = self._again(query, sought, choice, stages)
         return self._answer(query, choice, without, sought, stages)
+
+    def _again(
+        self, query: Query, sought: Sequence[str], choice: _Choice, stages: list[Stage]
+    ) -> _Choice:
+        """A choice among what is found for what the first one lacks; that, where none comes."""
+        try:
+            again = self._choose(query, sought, self._wider(query, choice), stages)
+        except PendingError:
+            raise
+        except ModelError as error:
+            stages[-1].fall_back(f"{error}; the model did not choose again", warn=True)
+            return choice
+        return again if again.usable else choice
 
     @cached_property
     def _card(self) -> str:
@@ -296,6 +311,12 @@ class LLMRetriever:
     def _system(self, table: TableId) -> str:
         """The system that keeps a table, as far as that may be known; empty where it may not."""
         return system_of(table) if self._use_sources else qualifier(table.name)
+
+
+def _without_model(without: TableSet, stages: Sequence[Stage], reason: str) -> TableSet:
+    """The set without a model, with what the model was asked, and why it did not choose."""
+    stages[-1].fall_back(f"{reason}; chosen without a model", warn=True)
+    return replace(without, trace=(*(one.entry for one in stages), *without.trace))
 
 
 def _connecting(connectors: Sequence[Connector], choice: _Choice) -> Iterator[Chosen]:

@@ -26,9 +26,8 @@ _SCHEMA: Json = {
 }
 
 
-def look(llm: LLM, question: str, card: str) -> tuple[tuple[str, ...], Stage]:
-    """What a model would look for, and the stage of the trace; no phrase where it says none."""
-    stage = Stage("look", facts={"model": llm.model_id})
+def look(llm: LLM, question: str, card: str, stage: Stage) -> tuple[str, ...]:
+    """What a model would look for, told to the stage of the trace; nothing where it says none."""
     messages = read_prompt("look").fill(card=card, question=" ".join(clipped(question).split()))
     reply = stage.ask(llm, messages, schema=_SCHEMA, max_tokens=_REPLY)
     value = parse_json(reply.text)
@@ -38,7 +37,7 @@ def look(llm: LLM, question: str, card: str) -> tuple[tuple[str, ...], Stage]:
     if not given:
         reply.forget()
         stage.fall_back("the reply names nothing to look for; the search goes by the question")
-    return given, stage
+    return given
 
 
 def given_phrases(given: Sequence[str]) -> Stage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dovetail.domain import Candidate, Chosen, JoinEdge, TableId, TableSet
+from dovetail.domain import CAUTIONS, Candidate, Chosen, JoinEdge, TableId, TableSet
 from dovetail.errors import UsageError
 from dovetail.joins.graph import JoinGraph
 from dovetail.ports import LLM, Completion, Json, Message
@@ -49,10 +49,12 @@ class Stage:
         self.seconds += completion.seconds
         return completion
 
-    def fall_back(self, reason: str) -> None:
-        """Record that the stage could not do its work, and why."""
+    def fall_back(self, reason: str, *, warn: bool = False) -> None:
+        """Record that the stage could not do its work, and why; with `warn` the set says so too."""
         self.fallback = 1
         self.facts["reason"] = reason
+        if warn:
+            self.facts[CAUTIONS] = [reason]
 
     @property
     def entry(self) -> Mapping[str, object]:
