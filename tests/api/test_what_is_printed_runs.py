@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -16,6 +17,7 @@ from dovetail.domain import JoinEdge
 from dovetail.domain.joins import join_sql
 from dovetail.domain.schema import ddl
 from dovetail.domain.sql import identifier, table_sql
+from dovetail.domain.tables import DeclaredForeignKey
 from dovetail.sample import write_company
 from dovetail.settings import Settings
 from tests.support.command_line import run
@@ -124,26 +126,59 @@ def test_a_join_of_a_family_has_the_evidence_of_the_table_that_is_named(
 
 
 def test_ddl_runs_whatever_refers_to_what(tmp_path: Path) -> None:
-    """Parents come first; of tables that refer to each other, one goes without."""
+    """Parents come first; a key that DuckDB would refuse is a remark, none is left out."""
     with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as database:
         database.executescript("""
-            CREATE TABLE line (part INT REFERENCES part (id), boss INT REFERENCES line (id), id INT
-                               PRIMARY KEY);
+            CREATE TABLE line (part INT REFERENCES part (id), boss INT REFERENCES line (id),
+                               id INT PRIMARY KEY, note TEXT REFERENCES part (id),
+                               n INT REFERENCES bin (n));
             CREATE TABLE part (id INT PRIMARY KEY, maker INT REFERENCES maker (id));
             CREATE TABLE maker (id INT PRIMARY KEY, best INT REFERENCES part (id));
+            CREATE TABLE bin (n INT, a INT, b INT, PRIMARY KEY (a, b));
+            CREATE TABLE slot (b INT, a INT, FOREIGN KEY (a, b) REFERENCES bin (a, b),
+                               FOREIGN KEY (b, a) REFERENCES bin (b, a));
         """)
     catalog = dovetail.build(
         tmp_path / "shop.sqlite", into=tmp_path / "catalog", settings=Settings(embedder="none")
     )
-    written = ddl([catalog[name] for name in ("line", "part", "maker")])
-    assert re.findall(r"CREATE TABLE (\w+)|REFERENCES (\w+)", written) == [
-        ("maker", ""), ("part", ""), ("", "maker"), ("line", ""), ("", "part"), ("", "line"),
-    ]  # fmt: skip
+    names = ("line", "part", "maker", "bin", "slot")
+    written = ddl([catalog[name] for name in names])
+    halves = [line.partition("--") for line in written.splitlines()]
+    taken, remarked = (
+        sorted(re.findall(r"REFERENCES (\w+)", " ".join(half)))
+        for half in ([sql for sql, *_ in halves], [remark for *_, remark in halves])
+    )
+    assert taken == ["bin", "line", "maker", "part"]
+    assert remarked == ["bin", "bin", "part", "part"]
     with duckdb.connect() as empty:
         empty.execute(written)
-        assert {name for (name,) in empty.execute("SHOW TABLES").fetchall()} == {
-            "line", "part", "maker",
-        }  # fmt: skip
+        assert {name for (name,) in empty.execute("SHOW TABLES").fetchall()} == set(names)
+
+
+def test_ddl_over_several_schemas_runs(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "erp.duckdb") as database:
+        database.execute("""
+            CREATE SCHEMA sales; CREATE SCHEMA hr;
+            CREATE TABLE hr.staff (id INT PRIMARY KEY, boss INT REFERENCES hr.staff (id));
+            CREATE TABLE sales.customer (id INT PRIMARY KEY, rep INT);
+            CREATE TABLE sales.visit (customer INT REFERENCES sales.customer (id));
+            COMMENT ON COLUMN sales.customer.rep IS 'who calls';
+        """)
+    catalog = dovetail.build(
+        tmp_path / "erp.duckdb", into=tmp_path / "catalog", settings=Settings(embedder="none")
+    )
+    customer = catalog["sales.customer"]
+    key = DeclaredForeignKey(("rep",), "hr.staff", ("id",))  # other databases declare such keys
+    keys = replace(customer.keys, foreign=(key,))
+    tables = [replace(customer, keys=keys), catalog["hr.staff"], catalog["sales.visit"]]
+    written = ddl(tables)
+    assert 'rep INTEGER  -- REFERENCES hr.staff (id); "who calls"' in written
+    assert "customer INTEGER REFERENCES sales.customer (id)" in written
+    assert "boss INTEGER REFERENCES hr.staff (id)" in written
+    with duckdb.connect() as empty:
+        empty.execute("CREATE SCHEMA sales; CREATE SCHEMA hr;" + written)
+        for table in tables:
+            empty.execute(f"FROM {table.name}")
 
 
 def test_a_join_is_held_against_rows(years: dovetail.Catalog) -> None:

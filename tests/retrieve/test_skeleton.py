@@ -66,14 +66,19 @@ def festival(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
             "number of order where status is open",
         ),
         (
+            "Which customers are clubs?",
+            "SELECT name\nFROM customer\nWHERE segment = 'club'",
+            "name of customer where segment is club",
+        ),
+        (
             "Which customers have which orders?",
             f'SELECT customer.name, "order".order_no\n{CUSTOMERS}',
-            "name, order_no of customer",
+            "name of customer, order_no of order",
         ),
         (
             "How many orders does each customer have?",
             f"SELECT count(*), customer.name\n{JOINED}\n{BY_CUSTOMER}",
-            "number of order, name of order, per customer",
+            "number of order, name of customer, per customer",
         ),
         (
             "What is the average amount of orders per status?",
@@ -83,7 +88,7 @@ def festival(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
         (
             "orders per city of the customer",
             f"SELECT count(*), customer.city\n{JOINED}\nGROUP BY customer.city",
-            "number of order, city of order, per city",
+            "number of order, city of customer, per city",
         ),
         (
             "Show the name and city of the customers whose segment is festival, sorted by name.",

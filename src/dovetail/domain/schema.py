@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from dovetail.domain.joins import JoinEdge
 from dovetail.domain.sql import query_names, quoted, table_sql, transform_words
@@ -25,17 +26,18 @@ def ddl(
     """`CREATE TABLE` for each table, with example values, and then how they join.
 
     Keys that a source declares stand as SQL has them, its comments among the remarks. A table to
-    which another refers comes before it, so that all of it runs; of tables in a circle, the first
-    goes without the reference.
+    which another refers comes before it, so that all of it runs; a foreign key that DuckDB would
+    refuse, such as one to another schema or around a circle, is a remark.
     Names, types, comments and values come from the sources and are data: none can begin a line of
     its own, and marks by which chat templates tell whose turn it is are broken up.
     """
     called = names or query_names(table.id for table in tables)
     parts = []
-    created: dict[TableId, str] = {}
+    created: dict[TableId, Table] = {}
+    by_id = {table.id: table for table in tables}
     for table in _parents_first(tables):
-        created[table.id] = called[table.id]
-        parts.append(_table(table, created, examples))
+        created[table.id] = table
+        parts.append(_table(table, called, list(_foreign(table, called, by_id, created)), examples))
     parts += [_union(group, called) for group in slices(tables)]
     shown = [edge for edge in joins if {edge.left, edge.right} <= called.keys()]
     lines = [_join(edge, called, dialect) for edge in shown]
@@ -80,7 +82,7 @@ def _shared(group: Sequence[Table]) -> list[str]:
 def _union(group: Sequence[Table], names: Mapping[TableId, str]) -> str:
     """How slices of one logical table are queried together."""
     listed = ", ".join(_called(names[table.id]) for table in group)
-    columns = ", ".join(map(_shown, _shared(group)))
+    columns = _listed(_shared(group))
     return (
         f"-- parts of one table: {listed}\n-- combine them: SELECT {columns} FROM each, UNION ALL"
     )
@@ -94,51 +96,90 @@ def _called(name: str) -> str:
     return one_line(table_sql(name))
 
 
-def _table(table: Table, called: Mapping[TableId, str], examples: int) -> str:
+@dataclass(frozen=True, slots=True)
+class _Foreign:
+    """A foreign key to a table that is shown; `taken` if DuckDB takes it where it stands."""
+
+    columns: tuple[str, ...]
+    references: str
+    taken: bool
+
+
+def _foreign(
+    table: Table,
+    called: Mapping[TableId, str],
+    shown: Mapping[TableId, Table],
+    created: Mapping[TableId, Table],
+) -> Iterator[_Foreign]:
+    """The declared foreign keys to tables that are shown.
+
+    DuckDB takes one to a declared key of a table that is already there, in the same schema and with
+    columns of the same types, and none in a database that was attached.
+    """
+    types = {column.name: column.type for column in table.columns}
+    for key in table.keys.foreign:
+        parent = shown.get(TableId(key.source or table.id.source, key.table))
+        if parent is None:
+            continue
+        homes = {called[one.id].rpartition(".")[0] for one in (table, parent)}
+        theirs = {column.name: column.type for column in parent.columns}
+        taken = (
+            parent.id in created
+            and key.key_columns in parent.keys.candidate_keys
+            and len(homes) == 1
+            and "." not in homes.pop()
+            and [*map(types.get, key.columns)] == [*map(theirs.get, key.key_columns)]
+        )
+        references = f"REFERENCES {_called(called[parent.id])} ({_listed(key.key_columns)})"
+        yield _Foreign(key.columns, references, taken)
+
+
+def _table(
+    table: Table, called: Mapping[TableId, str], foreign: Sequence[_Foreign], examples: int
+) -> str:
     comment = f"; {_comment(table.comment)}" if table.comment else ""
     lines = [f"CREATE TABLE {_called(called[table.id])} (  -- {table.rows:,} rows{comment}"]
-    wide = list(_wide_keys(table, called))
+    wide = [
+        f"{'PRIMARY KEY' if columns == table.keys.primary else 'UNIQUE'} ({_listed(columns)})"
+        for columns in table.keys.candidate_keys
+        if len(columns) > 1
+    ]
+    several = [
+        (f"FOREIGN KEY ({_listed(key.columns)}) {key.references}", key.taken)
+        for key in foreign
+        if len(key.columns) > 1
+    ]
+    wide += [words for words, taken in several if taken]
     last = len(table.columns) - 1
     for at, column in enumerate(table.columns):
         comma = "," if at < last or wide else ""
-        key = _key(table, column.name, called)
-        remark = _remark(column, table.rows, examples, declared="PRIMARY" in key or "UNIQUE" in key)
-        shown = f"  -- {remark}" if remark else ""
-        lines.append(f"  {_shown(column.name)} {one_line(column.type)}{key}{comma}{shown}")
+        own = [key for key in foreign if key.columns == (column.name,)]
+        words = "".join([_key(table, column.name), *(f" {k.references}" for k in own if k.taken)])
+        told = [k.references for k in own if not k.taken]
+        told += _remarks(column, table.rows, examples, declared=table.keys.is_key(column.name))
+        remark = f"  -- {'; '.join(told)}" if told else ""
+        lines.append(f"  {_shown(column.name)} {one_line(column.type)}{words}{comma}{remark}")
     lines += [f"  {key}{',' if at < len(wide) - 1 else ''}" for at, key in enumerate(wide)]
+    lines += [f"  -- {words}" for words, taken in several if not taken]
     return "\n".join([*lines, ");"])
 
 
-def _key(table: Table, column: str, called: Mapping[TableId, str]) -> str:
-    """What is declared of a column by itself."""
-    words = ""
-    if table.keys.is_key(column):
-        words += " PRIMARY KEY" if table.keys.primary == (column,) else " UNIQUE"
-    for key in table.keys.foreign:
-        to = called.get(TableId(key.source or table.id.source, key.table))
-        if to and key.columns == (column,):
-            words += f" REFERENCES {_called(to)} ({_shown(key.key_columns[0])})"
-    return words
+def _key(table: Table, column: str) -> str:
+    """Whether a column by itself is declared a key."""
+    if not table.keys.is_key(column):
+        return ""
+    return " PRIMARY KEY" if table.keys.primary == (column,) else " UNIQUE"
 
 
-def _wide_keys(table: Table, called: Mapping[TableId, str]) -> Iterator[str]:
-    """The declared keys of several columns."""
-    for columns in table.keys.candidate_keys:
-        if len(columns) > 1:
-            word = "PRIMARY KEY" if columns == table.keys.primary else "UNIQUE"
-            yield f"{word} ({', '.join(map(_shown, columns))})"
-    for key in table.keys.foreign:
-        to = called.get(TableId(key.source or table.id.source, key.table))
-        if to and len(key.columns) > 1:
-            own, other = (", ".join(map(_shown, each)) for each in (key.columns, key.key_columns))
-            yield f"FOREIGN KEY ({own}) REFERENCES {_called(to)} ({other})"
+def _listed(columns: Iterable[str]) -> str:
+    return ", ".join(map(_shown, columns))
 
 
 def _comment(text: str) -> str:
     return '"' + one_line(cut(text, _COMMENT)).replace('"', "'") + '"'
 
 
-def _remark(column: Column, rows: int, examples: int, *, declared: bool) -> str:
+def _remarks(column: Column, rows: int, examples: int, *, declared: bool) -> list[str]:
     profile = column.profile
     words = [_comment(column.comment)] if column.comment else []
     if profile.unique and not declared:
@@ -150,7 +191,7 @@ def _remark(column: Column, rows: int, examples: int, *, declared: bool) -> str:
     shown = [_example(text, profile.kind) for text in profile.examples[:examples]]
     if shown:
         words.append("e.g. " + ", ".join(shown))
-    return "; ".join(words)
+    return words
 
 
 def _example(text: str, kind: Kind) -> str:

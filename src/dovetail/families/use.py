@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from dovetail.components import Components
 from dovetail.domain import JoinEdge, TableId
 from dovetail.families.contents import FamilyTable
-from dovetail.joins.edges import StoredEdges
+from dovetail.joins.edges import ends_of, scores_of
 from dovetail.joins.graph import JOINABLE, JoinGraph
 
 Schema = tuple[object, ...]
@@ -119,7 +119,8 @@ def _schema_joins(
 ) -> Iterator[Ids]:
     """The joins within schemas; those of tables with an equal (`doubled`) are judged there."""
     undecided: dict[TableId, list[JoinEdge]] = {}
-    for at, (ends, score) in enumerate(_scored(joins)):
+    scored = zip(ends_of(joins.edges), scores_of(joins.edges), strict=True)
+    for at, (ends, score) in enumerate(scored):
         left, right = ends
         if left == right or by_id[left].schema != by_id[right].schema:
             continue
@@ -148,11 +149,3 @@ Columns = tuple[str, ...]
 def _columns(edge: JoinEdge) -> Columns:
     """The columns that refer to another table."""
     return tuple(left for left, _ in edge.columns)
-
-
-def _scored(joins: JoinGraph) -> Iterable[tuple[Ids, float]]:
-    """The tables and the score of each edge; of many edges none need be made."""
-    edges = joins.edges
-    if isinstance(edges, StoredEdges):
-        return zip(edges.ends, edges.scores, strict=True)
-    return (((edge.left, edge.right), edge.score) for edge in edges)

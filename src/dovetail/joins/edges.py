@@ -74,6 +74,11 @@ class LazyEdges(Sequence[JoinEdge]):
 
     ends: list[Ends]
 
+    @property
+    @abstractmethod
+    def scores(self) -> list[float]:
+        """The score of each edge, without making it."""
+
     @abstractmethod
     def edge(self, place: int) -> JoinEdge:
         """The edge at a place, from 0."""
@@ -104,6 +109,12 @@ class EditedEdges(LazyEdges):
         ends = ends_of(edges)
         self.ends = [*ends_of(self._added), *(ends[place] for place in self._places)]
 
+    @property
+    def scores(self) -> list[float]:
+        """The scores of those that were added, then of the others."""
+        scores = scores_of(self._edges)
+        return [*scores_of(self._added), *(scores[place] for place in self._places)]
+
     def edge(self, place: int) -> JoinEdge:
         """An edge that was added, or one of the others, by its place among both."""
         if place < len(self._added):
@@ -118,11 +129,15 @@ def ends_of(edges: Sequence[JoinEdge]) -> list[Ends]:
     return [(edge.left, edge.right) for edge in edges]
 
 
+def scores_of(edges: Sequence[JoinEdge]) -> list[float]:
+    """The score of each edge, without making edges that are lazy."""
+    return edges.scores if isinstance(edges, LazyEdges) else [edge.score for edge in edges]
+
+
 class StoredEdges(LazyEdges):
     """The edges of a stored snapshot in their order, each made when it is asked for.
 
-    A question needs a handful of the thousands of edges of a catalog: `ends` tells which tables
-    each one joins without making it.
+    A question needs a handful of the thousands of edges of a catalog.
     """
 
     def __init__(self, rows: pa.Table, names: QueryNames | None = None) -> None:
@@ -153,7 +168,7 @@ class StoredEdges(LazyEdges):
 
     @property
     def scores(self) -> list[float]:
-        """The score of each edge, without making it."""
+        """The scores as they are stored."""
         found: list[float] = self._rest["score"].to_pylist()
         return found
 

@@ -16,7 +16,7 @@ from dovetail.catalog.lookup import find_table
 from dovetail.catalog.reader import CatalogReader
 from dovetail.components import Components
 from dovetail.domain import JoinEdge, TableId
-from dovetail.joins.edges import LazyEdges, ends_of, stored_edges
+from dovetail.joins.edges import LazyEdges, ends_of, scores_of, stored_edges
 
 # Above this score the evidence for a join outweighs the evidence against it.
 JOINABLE = 0.5
@@ -51,6 +51,14 @@ class JoinGraph:
         inside = set(chosen)
         edges = (edge for edge in self.edges if edge.left in inside and edge.right in inside)
         return JoinGraph(chosen, edges)
+
+    def pairs(self) -> dict[tuple[TableId, TableId], float]:
+        """Which tables join, by ids in order, each pair with its best score; the surest first."""
+        best: dict[tuple[TableId, TableId], float] = {}
+        for (left, right), score in zip(ends_of(self.edges), scores_of(self.edges), strict=True):
+            if left != right and score > JOINABLE:
+                best.setdefault((left, right) if left < right else (right, left), score)
+        return best
 
     def joins(self, table: TableId | str, *, least: float = JOINABLE) -> list[JoinEdge]:
         """The edges at a table that score above `least`, the surest first."""

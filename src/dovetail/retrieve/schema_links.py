@@ -18,6 +18,7 @@ from dovetail.names.table_name import unqualified
 from dovetail.names.words import ID_WORDS, Parts, identifies, plain, spelled
 from dovetail.search.query import Query, is_stop_word, stem
 from dovetail.search.searcher import Searcher
+from dovetail.search.value_linking import other_forms
 
 _WORD = re.compile(r"[^\W_]+")
 # Words of a question that are read: each name is held against all the others that it has.
@@ -296,7 +297,9 @@ def _spelling(
     searcher: Searcher, columns: Sequence[tuple[Table, int]], text: str
 ) -> tuple[str, bool]:
     """A value as the first of some columns spells it, and whether that is sure."""
-    forms = list(dict.fromkeys([text, text.title(), text.upper(), text.lower(), text.capitalize()]))
+    cases = (str, str.title, str.upper, str.lower, str.capitalize)
+    words = (text, *other_forms(text))
+    forms = list(dict.fromkeys(case(word) for word in words for case in cases))
     hashes = searcher.catalog.keyed(hash_values(text_array(forms)))
     for table, at in columns:
         if table.columns[at].profile.kind is not Kind.TEXT:

@@ -240,12 +240,18 @@ class _Writer:
                 return f"NOT EXISTS (SELECT 1 FROM {self._table(table)} WHERE {condition})"
         return ""
 
+    def _selected(self) -> Iterator[str]:
+        """What is selected in words, the last column of each table in a row with its name."""
+        for at, item in enumerate(self.select):
+            words, table = item_words(item), item.of.table
+            last = at + 1 == len(self.select) or self.select[at + 1].of.table.id != table.id
+            yield words if words.endswith(table.name) or not last else f"{words} of {table.name}"
+
     def _sentence(self) -> str:
         """How the question was read, in words."""
         reading = self.reading
-        text = ", ".join(map(item_words, self.select)) or "all columns"
-        of = [table.name for table in self.tables if table.id in self.reached[:1]]
-        text += "" if of and text.endswith(of[0]) else f" of {of[0]}"
+        main = [table.name for table in self.tables if table.id in self.reached[:1]]
+        text = ", ".join(self._selected()) or f"all columns of {main[0]}"
         where = "".join(
             f" {'or' if one.either else 'and'} {one.of.words} is {one.words}" for one in self.where
         )

@@ -112,7 +112,7 @@ class ValueLinker:
             and not span.written
             and span.end - span.start <= _INFLECTED
             and (span.end - span.start > 1 or span.text.lower() in unnamed)
-            for form in _forms(span.text)
+            for form in other_forms(span.text)
         ]
         found = list(holders)
         for at, columns in self._first_held(forms, cell_phrases).items():
@@ -203,10 +203,10 @@ class ValueLinker:
         return np.split(columns[order], ends)
 
 
-def _forms(text: str) -> Iterator[str]:
+def other_forms(text: str) -> Iterator[str]:
     """A phrase with every word in the singular, and with the last one in the plural.
 
-    >>> list(_forms("fork lifts")), list(_forms("dairy"))
+    >>> list(other_forms("fork lifts")), list(other_forms("dairy"))
     (['fork lift'], ['dairies'])
     """
     spoken = text.lower().split()
@@ -222,7 +222,7 @@ def _forms(text: str) -> Iterator[str]:
 def _parts(word: str) -> Iterator[str]:
     """The forms of a word as a part of a cell, if they are long enough for one."""
     yield word
-    yield from (form for form in _forms(word) if len(form) >= LEAST_PART)
+    yield from (form for form in other_forms(word) if len(form) >= LEAST_PART)
 
 
 def _pieces(word: str) -> Iterator[str]:

@@ -62,10 +62,7 @@ def _listing(catalog: Catalog) -> Listing:
     sizes = zip(tables["rows"].to_pylist(), tables["columns"].to_pylist(), strict=True)
     size = dict(zip(catalog.ids, sizes, strict=True))
     kept = list(dict.fromkeys(families.canonical(table) for table in catalog.ids))
-    pairs = {
-        frozenset((families.canonical(edge.left), families.canonical(edge.right)))
-        for edge in catalog.joins()
-    }
+    pairs = {frozenset(map(families.canonical, pair)) for pair in catalog.join_graph().pairs()}
     joins = Counter(table for pair in pairs if len(pair) > 1 for table in pair)
     family = {table: families.of(table) for table in kept}
     return Listing(

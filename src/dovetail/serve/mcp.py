@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from urllib.parse import unquote
 
 from dovetail.api.catalog import Catalog
@@ -147,7 +147,7 @@ def mcp_server(live: LiveCatalog, *, notes: bool = False) -> Server:
 
 
 def _add_finding(server: Server, live: LiveCatalog) -> None:
-    @server.tool(annotations=_READS)
+    @_tool(server, _READS)
     async def find_tables(
         question: Question,
         looking_for: LookingFor = [],  # noqa: B006 - read alone
@@ -169,7 +169,7 @@ def _add_finding(server: Server, live: LiveCatalog) -> None:
 
         return _short(await _on(live, find))
 
-    @server.tool(annotations=_READS)
+    @_tool(server, _READS)
     async def search_tables(
         question: Question,
         looking_for: LookingFor = [],  # noqa: B006 - read alone
@@ -185,7 +185,7 @@ def _add_finding(server: Server, live: LiveCatalog) -> None:
 
         return _short(await _on(live, search))
 
-    @server.tool(annotations=_READS)
+    @_tool(server, _READS)
     async def join_path(start: TableName, end: TableName) -> Annotated[CallToolResult, Path]:
         """Find the surest chain of joins from one table to another."""
 
@@ -197,7 +197,7 @@ def _add_finding(server: Server, live: LiveCatalog) -> None:
 
 
 def _add_looking(server: Server, live: LiveCatalog) -> None:
-    @server.tool(annotations=_READS)
+    @_tool(server, _READS)
     async def describe_tables(
         tables: Annotated[list[TableName], Field(min_length=1, description="Which tables.")],
     ) -> Annotated[CallToolResult, Described]:
@@ -209,7 +209,7 @@ def _add_looking(server: Server, live: LiveCatalog) -> None:
 
         return _short(await _on(live, described))
 
-    @server.tool(annotations=_READS)
+    @_tool(server, _READS)
     async def sample_rows(
         table: TableName,
         limit: Annotated[int, Field(ge=1, le=100, description="How many rows.")] = 5,
@@ -219,7 +219,7 @@ def _add_looking(server: Server, live: LiveCatalog) -> None:
 
 
 def _add_querying(server: Server, live: LiveCatalog) -> None:
-    @server.tool(annotations=_READS)
+    @_tool(server, _READS)
     async def run_sql(
         sql: Annotated[str, Field(description="One SELECT, DuckDB's dialect.", max_length=100_000)],
         tables: Annotated[
@@ -228,8 +228,8 @@ def _add_querying(server: Server, live: LiveCatalog) -> None:
         ] = None,
         limit: Annotated[int, Field(ge=1, le=_MOST_ROWS, description="Rows to return.")] = 50,
     ) -> Annotated[CallToolResult, Rows]:
-        """Run one query that only reads, over tables of any sources; call a table as `sql`
-        of a result does."""
+        """Run one query that only reads, over tables of any sources; call a table as CREATE TABLE
+        in `ddl` does, or as `sql` of describe_tables."""
         return _short(await _on(live, lambda catalog: answer_rows(catalog.sql(sql, tables), limit)))
 
     @server.prompt()
@@ -257,7 +257,7 @@ def _add_resources(server: Server, live: LiveCatalog) -> None:
 
 
 def _add_describing(server: Server, live: LiveCatalog) -> None:
-    @server.tool(annotations=_READS)
+    @_tool(server, _READS)
     async def tables_to_describe(
         limit: Annotated[int, Field(ge=1, le=MOST_DESCRIBED, description="How many.")] = 10,
     ) -> ToDescribe:
@@ -265,7 +265,7 @@ def _add_describing(server: Server, live: LiveCatalog) -> None:
         neighbours. Describe them with save_descriptions, and go on until none is missing."""
         return await _on(live, lambda catalog: to_describe(catalog, limit))
 
-    @server.tool(annotations=_WRITES)
+    @_tool(server, _WRITES)
     async def save_descriptions(descriptions: Descriptions) -> SavedWords:
         """Describe tables for everybody who asks later, each under its id. `description`: one
         sentence of at most 25 words on what a row stands for, in the words that people ask with,
@@ -276,7 +276,7 @@ def _add_describing(server: Server, live: LiveCatalog) -> None:
     if live.whole().reader.notes_file is None:
         return
 
-    @server.tool(annotations=_WRITES)
+    @_tool(server, _WRITES)
     async def save_note(
         section: Annotated[Section, Field(description="What the note is about.")],
         key: Annotated[str, Field(min_length=1, max_length=1_000, description=_NOTE_KEY)],
@@ -290,6 +290,18 @@ def _add_describing(server: Server, live: LiveCatalog) -> None:
             return Noted(doubts=safe(note(catalog.reader, section, key, value)[1]))
 
         return await _on(live, write)
+
+
+def _tool(
+    server: Server, annotations: ToolAnnotations
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Offer a function as a tool; its docstring, without the blanks of its lines, says what for."""
+
+    def offer(function: Callable[..., Any]) -> Callable[..., Any]:
+        told = " ".join((function.__doc__ or "").split())
+        return server.tool(description=told, annotations=annotations)(function)
+
+    return offer
 
 
 def _short(result: BaseModel) -> CallToolResult:

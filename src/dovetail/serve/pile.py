@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from weakref import WeakKeyDictionary
@@ -21,12 +21,13 @@ import numpy.typing as npt
 from dovetail.api.catalog import Catalog
 from dovetail.arrays import Floats
 from dovetail.components import Components
-from dovetail.domain import JoinEdge, TableId
+from dovetail.domain import TableId
 from dovetail.names.table_name import entity, unqualified
 from dovetail.names.words import plural
 from dovetail.text import one_line
 
 Edges = Sequence[tuple[int, int, float]]
+Pair = tuple[TableId, TableId]
 
 # Rounds of label propagation and of springs; springs cost the square of a group's tables.
 _ROUNDS, _STEPS, _SPRUNG = 12, 50, 400
@@ -92,7 +93,7 @@ def pile_view(catalog: Catalog) -> PileView:
     """Fold families, keep what can be drawn, group it and give every table its place."""
     families = catalog.families()
     logical = list(dict.fromkeys(families.canonical(table) for table in catalog.ids))
-    edges = _edges(catalog.joins(), {table: families.canonical(table) for table in catalog.ids})
+    edges = _edges(catalog.join_graph().pairs(), families.canonical)
     many = Counter(table for pair in edges for table in pair)
     kept = sorted(sorted(logical, key=lambda table: (-many[table], table))[:MOST_TABLES])
     place = {table: at for at, table in enumerate(kept)}
@@ -124,17 +125,15 @@ def pile_view(catalog: Catalog) -> PileView:
     )
 
 
-def _edges(
-    joins: Sequence[JoinEdge], logical: dict[TableId, TableId]
-) -> dict[tuple[TableId, TableId], float]:
+def _edges(pairs: Mapping[Pair, float], logical: Callable[[TableId], TableId]) -> dict[Pair, float]:
     """The surest score between every two logical tables that join, the surest first."""
-    found: dict[tuple[TableId, TableId], float] = {}
-    for edge in joins:
+    found: dict[Pair, float] = {}
+    for (left, right), score in pairs.items():
         if len(found) >= MOST_EDGES:
             break
-        a, b = sorted((logical[edge.left], logical[edge.right]))
+        a, b = sorted((logical(left), logical(right)))
         if a != b:
-            found.setdefault((a, b), edge.score)
+            found.setdefault((a, b), score)
     return found
 
 
@@ -302,18 +301,18 @@ def _squares(points: Floats) -> Floats:
 
 def _packed(radii: Sequence[float]) -> Floats:
     """Centres of discs that do not overlap, the first in the middle, the others along a spiral."""
-    centres = np.zeros((len(radii), 2))
+    x, y = np.zeros(len(radii)), np.zeros(len(radii))
     sizes = np.array(radii)
     turn, previous = 0.0, math.inf
     for number, radius in enumerate(radii):
         if radius < 0.7 * previous:
             turn, previous = 0.0, radius  # smaller ones may fit into gaps further in
+        apart = (sizes[:number] + radius + _MARGIN) ** 2
         while True:
             reach = 0.35 * turn
-            centre = np.array([1.35 * reach * math.cos(turn), reach * math.sin(turn)])
-            distance = np.hypot(*(centres[:number] - centre).T)
-            if (distance >= sizes[:number] + radius + _MARGIN).all():
+            x[number], y[number] = 1.35 * reach * math.cos(turn), reach * math.sin(turn)
+            away = (x[:number] - x[number]) ** 2 + (y[:number] - y[number]) ** 2
+            if (away >= apart).all():
                 break
             turn += max(0.02, 0.6 * radius / max(reach, 1.0))
-        centres[number] = centre
-    return centres
+    return np.stack([x, y], axis=1)

@@ -1,15 +1,16 @@
 """What questions cost an agent over MCP: dovetail bench run agent sample FOLDER=CATALOG …
 
-An agent that follows the server's instructions is played, the same each time and without a model:
-it calls `find_tables` with the question, and `run_sql` with the skeleton that it is given. It
-speaks to `dovetail mcp` as agents do, over standard input and output. Of each pile
-(`asked_piles.py`) as many questions are asked as `--questions` says, evenly drawn from those that
-can be answered. With `--phrases FILE` it also says what it is looking for: JSON, a list of phrases
-by question.
+The agent speaks to `dovetail mcp` as agents do, over standard input and output. With `--llm` a
+language model plays it: it sees the server's instructions and tools, and says which to call, at
+most `--calls` times. `--llm replay:DIR` writes down what is to be answered, `replay:FILE.jsonl.xz`
+reads a recording. Without `--llm` it is the same each time: it calls `find_tables` with the
+question, and `run_sql` with the skeleton that it is given. Of each pile (`asked_piles.py`) as many
+questions are asked as `--questions` says, evenly drawn from those that can be answered.
 
 Counted are calls and tokens, taken as a quarter of the characters of all arguments and results.
-`tables` is how often all tables of an accepted set were told, `rows` how often the query then had
-rows: what a model that mends the query begins with. `once` is the cost of the list of tools.
+`told` is how often all tables of an accepted set were in the set that was found, `rows` how often
+the last query had rows, `solved` how often it had and read all tables of an accepted set. `once` is
+the cost of the list of tools. Questions that wait for replies are counted and left out.
 """
 
 from __future__ import annotations
@@ -17,108 +18,197 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 import dovetail
+from dovetail.errors import PendingError
+from dovetail.models.chat import parse_json
+from dovetail.plugins import open_llm
+from dovetail.ports import LLM, Message
+from dovetail.prompts import read_prompt
+from dovetail.text import fenced
 from dovetail_bench.programs.asked_piles import Pile, pile
 from dovetail_bench.programs.company import Asked
+from dovetail_bench.prompts import PROMPTS
 
 _CHARACTERS = 4  # of a token, about
 
 
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A call of a tool, and what came back: as text, and as data where it is no complaint."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    text: str
+    result: Mapping[str, Any]
+
+
+Call = tuple[str, Mapping[str, Any]]
+# What an agent does after some turns over a question: the next call, or None to stop.
+Agent = Callable[[str, Sequence[Turn]], Call | None]
+
+
 @dataclass(slots=True)
-class Costs:
-    """What one question took so far, and what came of it."""
+class Course:
+    """What happened over one question."""
 
     question: str
-    calls: int = 0
-    characters: int = 0
-    tables: bool = False
+    turns: list[Turn] = field(default_factory=list)
+    told: bool = False
     rows: bool = False
+    solved: bool = False
 
     @property
     def tokens(self) -> int:
-        return self.characters // _CHARACTERS
+        return sum(_characters(turn) for turn in self.turns) // _CHARACTERS
 
-    async def call(self, client: Client, tool: str, **arguments: Any) -> Mapping[str, Any]:
-        """Call a tool; a complaint is a result without anything."""
-        result = await client.call_tool(tool, arguments)
-        self.calls += 1
-        told = [getattr(part, "text", "") for part in result.content]
-        self.characters += len(json.dumps(arguments, ensure_ascii=False)) + sum(map(len, told))
-        return {} if result.is_error else result.structured_content or {}
+
+def _characters(turn: Turn) -> int:
+    return len(json.dumps(turn.arguments, ensure_ascii=False)) + len(turn.text)
+
+
+def scripted(question: str, turns: Sequence[Turn]) -> Call | None:
+    """The agent without a model."""
+    if not turns:
+        return "find_tables", {"question": question}
+    skeleton = turns[0].result.get("skeleton")
+    return ("run_sql", {"sql": skeleton}) if skeleton and len(turns) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """The agent that a language model plays; a reply that is no call ends a question."""
+
+    llm: LLM
+    calls: int
+    instructions: str
+    tools: Sequence[Mapping[str, Any]]
+
+    def __call__(self, question: str, turns: Sequence[Turn]) -> Call | None:
+        if len(turns) >= self.calls:
+            return None
+        messages = read_prompt("agent", PROMPTS).fill(
+            calls=str(self.calls),
+            instructions=fenced(self.instructions),
+            tools=fenced("\n".join(json.dumps(tool, ensure_ascii=False) for tool in self.tools)),
+            question=question,
+        )
+        for turn in turns:
+            call = {"tool": turn.tool, "arguments": turn.arguments}
+            messages += (
+                Message("assistant", json.dumps(call, ensure_ascii=False)),
+                Message("user", turn.text),
+            )
+        reply = parse_json(self.llm.complete(messages).text)
+        match reply:
+            case {"tool": str(tool), "arguments": dict(arguments)}:
+                return tool, arguments
+        return None
 
 
 async def played(
-    asked: Pile, questions: Sequence[Asked], phrases: Mapping[str, list[str]]
-) -> tuple[int, list[Costs]]:
-    """The tokens of the list of tools, and what each question of a pile took."""
-    server = StdioServerParameters(
-        command=sys.executable, args=["-m", "dovetail", "mcp", "-C", str(asked.catalog)]
-    )
+    asked: Pile, questions: Sequence[Asked], llm: LLM | None, calls: int
+) -> tuple[int, list[Course], int]:
+    """The tokens of the list of tools, what happened over each question, and how many wait."""
+    words = ["-m", "dovetail", "mcp", "-C", str(asked.catalog)]
+    server = StdioServerParameters(command=sys.executable, args=words, env=dict(os.environ))
+    courses, waiting = [], 0
     async with Client(server) as client:
-        tools = await client.list_tools()
-        once = sum(len(tool.model_dump_json(exclude_none=True)) for tool in tools.tools)
-        costs = [await _solve(client, asked, one, phrases.get(one.text, [])) for one in questions]
-    return once // _CHARACTERS, costs
+        tools = (await client.list_tools()).tools
+        once = sum(len(tool.model_dump_json(exclude_none=True)) for tool in tools)
+        shown = [tool.model_dump(include={"name", "description", "input_schema"}) for tool in tools]
+        agent = Played(llm, calls, client.instructions or "", shown) if llm else scripted
+        for question in questions:
+            try:
+                courses.append(await _solve(client, asked, question, agent))
+            except PendingError:
+                waiting += 1
+    return once // _CHARACTERS, courses, waiting
 
 
-async def _solve(client: Client, asked: Pile, question: Asked, looking_for: list[str]) -> Costs:
-    costs = Costs(question.text)
-    given = {"looking_for": looking_for} if looking_for else {}
-    found = await costs.call(client, "find_tables", question=question.text, **given)
-    told = [table["id"] for table in found.get("tables", ())]
+async def _solve(client: Client, asked: Pile, question: Asked, agent: Agent) -> Course:
+    course = Course(question.text)
+    while call := agent(question.text, course.turns):
+        tool, arguments = call
+        result = await client.call_tool(tool, dict(arguments))
+        text = "".join(getattr(part, "text", "") for part in result.content)
+        told = {} if result.is_error else result.structured_content or {}
+        course.turns.append(Turn(tool, arguments, text, told))
     with dovetail.open(asked.catalog) as catalog:
-        names = asked.names.of_all([catalog[table].id for table in told])
-    costs.tables = any(wanted <= names for wanted in question.accepted if wanted)
-    if skeleton := found.get("skeleton"):
-        rows = await costs.call(client, "run_sql", sql=skeleton)
-        costs.rows = bool(rows.get("rows"))
-    return costs
+        for turn in course.turns:
+            if turn.tool == "find_tables":
+                ids = [catalog[table["id"]].id for table in turn.result.get("tables", ())]
+                course.told |= _accepted(asked, question, ids)
+            elif turn.tool == "run_sql":
+                course.rows = bool(turn.result.get("rows"))
+                course.solved = course.rows and _accepted(
+                    asked, question, catalog.sql(turn.arguments["sql"]).tables
+                )
+    return course
+
+
+def _accepted(asked: Pile, question: Asked, tables: Sequence[dovetail.TableId]) -> bool:
+    names = asked.names.of_all(tables)
+    return any(wanted <= names for wanted in question.accepted if wanted)
 
 
 def drawn(questions: Sequence[Asked], wanted: int) -> list[Asked]:
     """So many of the questions that can be answered, evenly spread over the file."""
     able = [one for one in questions if one.answerable]
-    return [able[at * len(able) // wanted] for at in range(min(wanted, len(able)))]
+    wanted = min(wanted, len(able))
+    return [able[at * len(able) // wanted] for at in range(wanted)]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="agent", description=__doc__)
-    parser.add_argument("piles", nargs="+", type=pile, help="sample, or FOLDER=CATALOG")
-    parser.add_argument("--questions", type=int, default=10, help="how many of each pile")
-    parser.add_argument("--phrases", type=Path, help="JSON: what to look for, by question")
-    parser.add_argument("-v", "--verbose", action="store_true", help="each question")
-    options = parser.parse_args()
-    phrases = json.loads(options.phrases.read_text("utf-8")) if options.phrases else {}
-    costs: list[Costs] = []
-    once = 0
-    for asked in options.piles:
-        questions = drawn(asked.questions, options.questions)
-        once, spent = asyncio.run(played(asked, questions, phrases))
-        costs += spent
-    if options.verbose:
-        for one in costs:
-            print(f"{one.calls} {one.tokens:6,} {one.tables:d} {one.rows:d}  {one.question}")
-    tokens = sorted(one.tokens for one in costs)
-    summary = {
-        "questions": len(costs),
-        "tables": sum(one.tables for one in costs),
-        "rows": sum(one.rows for one in costs),
-        "both": sum(one.tables and one.rows for one in costs),
-        "calls_most": max(one.calls for one in costs),
+def summary(courses: Sequence[Course], *, once: int, waiting: int) -> Mapping[str, int]:
+    """The figures over all questions."""
+    tokens = sorted(one.tokens for one in courses)
+    return {
+        "questions": len(courses),
+        "waiting": waiting,
+        "told": sum(one.told for one in courses),
+        "rows": sum(one.rows for one in courses),
+        "solved": sum(one.solved for one in courses),
+        "calls_most": max(len(one.turns) for one in courses),
         "tokens_median": tokens[len(tokens) // 2],
         "tokens_most": tokens[-1],
         "once": once,
     }
-    print(json.dumps(summary))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="agent", description=__doc__)
+    parser.add_argument("piles", nargs="+", type=pile, help="sample, or FOLDER=CATALOG")
+    parser.add_argument("--questions", type=int, default=10, help="how many of each pile [10]")
+    parser.add_argument("--llm", help="the model that plays; without one, a script does")
+    parser.add_argument("--calls", type=int, default=3, help="how many calls it has [3]")
+    parser.add_argument("-v", "--verbose", action="store_true", help="each question")
+    options = parser.parse_args(arguments)
+    llm = open_llm(options.llm) if options.llm else None
+    courses: list[Course] = []
+    once = waiting = 0
+    for asked in options.piles:
+        questions = drawn(asked.questions, options.questions)
+        once, ended, left = asyncio.run(played(asked, questions, llm, options.calls))
+        courses += ended
+        waiting += left
+    if not courses:
+        print(f"{waiting} questions wait for replies")
+        return
+    if options.verbose:
+        for one in courses:
+            print(
+                f"{len(one.turns)} {one.tokens:6,} {one.told:d}{one.rows:d}{one.solved:d}", end="  "
+            )
+            print(one.question)
+    print(json.dumps(summary(courses, once=once, waiting=waiting)))
 
 
 if __name__ == "__main__":

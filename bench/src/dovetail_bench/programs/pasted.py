@@ -13,7 +13,7 @@ import argparse
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
 import duckdb
@@ -183,11 +183,11 @@ async def _mcp_error(client: Client, sql: str) -> str:
     return ""
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="pasted", description=__doc__)
     parser.add_argument("piles", nargs="+", type=pile, help="sample, or FOLDER=CATALOG")
     parser.add_argument("--show", action="store_true", help="print what does not run")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     counts: Counter[str] = Counter()
     given: Counter[str] = Counter()
     ran: Counter[str] = Counter()

@@ -9,6 +9,7 @@ import { also } from "./set_view.js";
 const SHOWN = 100;
 const COLUMNS = [["name", "Table"], ["source", "Source"], ["rows", "Rows"], ["columns", "Columns"], ["joins", "Joins"]];
 
+const byText = new Intl.Collator("en", { numeric: true }).compare;
 const schemaOf = (id) => nameOf(id).split(".").slice(0, -1).join(".");
 
 export class TablesView {
@@ -55,7 +56,7 @@ export class TablesView {
     const fits = all.filter((one) => (!source || parts(one.id)[0] === source) && (!schema || schemaOf(one.id) === schema)
       && (!text || one.why.length || [one.id, ...one.also].some((id) => id.toLowerCase().includes(text))));
     const turn = up ? 1 : -1;
-    fits.sort((a, b) => (typeof a[sort] === "string" ? -turn * a[sort].localeCompare(b[sort], "en", { numeric: true }) : turn * (a[sort] - b[sort])) || a.id.localeCompare(b.id));
+    fits.sort((a, b) => (typeof a[sort] === "string" ? -turn * byText(a[sort], b[sort]) : turn * (a[sort] - b[sort])) || (a.id < b.id ? -1 : 1));
     const hidden = total - ids.length;
     this.told.textContent = `${count(fits.length, "table")}${find || source ? ` of ${total.toLocaleString("en")}` : hidden ? `, ${hidden.toLocaleString("en")} more folded into them` : ""}`;
     announce(this.told.textContent);
