@@ -16,6 +16,7 @@ class Figures(TypedDict, total=False):
     outcomes: dict[str, int]
     wrong: list[str]
     seconds: int
+    measured: dict[str, str]
 
 
 def figures(outcomes: Counter[str], wrong: list[str]) -> Figures:

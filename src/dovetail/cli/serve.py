@@ -43,6 +43,7 @@ def serve(
         import uvicorn
     except ImportError:
         raise MissingExtraError("the REST server", "server") from None
+    _one_thread_a_question()
     from dovetail.serve.guarded import RequestLimits, is_this_machine, read_access
     from dovetail.serve.live_catalog import LiveCatalog
     from dovetail.serve.rest import rest_app
@@ -94,8 +95,15 @@ def mcp(
     """
     if notes and tables:
         raise UsageError("--notes lets all tables be described: leave out --tables, or --notes")
+    _one_thread_a_question()
     from dovetail.serve.live_catalog import LiveCatalog
     from dovetail.serve.mcp import serve_mcp
 
     settings = settings_for(catalog)
     serve_mcp(LiveCatalog(settings.catalog, settings, tables or ()), http, notes=notes)
+
+
+def _one_thread_a_question() -> None:
+    """Keep NumPy's library from starting threads for the small products of a question: they wait
+    for work by turning round, which took as much of the processor as all else together."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -6,7 +6,7 @@ calls a customer is a Kunde in the next. Only words that mean one thing in such 
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 # One thing a line: English first, then German, French, Spanish, Portuguese, Italian, Dutch,
 # Norwegian, Swedish, Danish and Polish where people write them in names, singular, without accents.
@@ -61,7 +61,7 @@ _THING_OF = _numbers()
 _PLURALS = (("en", ""), ("n", ""), ("es", ""), ("er", ""), ("i", "o"), ("i", "e"), ("e", "a"))
 
 
-@cache
+@lru_cache(maxsize=1 << 17)
 def thing_of(word: str) -> int | None:
     """The number of the thing that a word is for, in the singular or the plural; None for others.
 

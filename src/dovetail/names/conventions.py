@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase, digits
 
 import numpy as np
@@ -67,14 +67,14 @@ def _table_traits(name: str) -> list[str]:
     return [*(f"table {trait}" for trait in naming_convention(name)), number, number]
 
 
-@cache
+@lru_cache(maxsize=1 << 17)
 def is_plural(name: str) -> bool:
     """Whether the last word of a name is in the plural."""
     parts = re.findall("[A-Za-z]+", name)
     return bool(parts) and singular(parts[-1].lower()) != parts[-1].lower()
 
 
-@cache
+@lru_cache(maxsize=1 << 17)
 def naming_convention(name: str) -> Words:
     """The convention a name follows: case of first and later words, separator, form of 'id'.
 
@@ -86,7 +86,7 @@ def naming_convention(name: str) -> Words:
     return (*traits, f"id as {last[1]}") if last else traits
 
 
-@cache
+@lru_cache(maxsize=1 << 17)
 def _convention_of_shape(name: str) -> Words:
     """The convention of names that have small and capital letters at the same offsets."""
     parts = re.findall(r"[A-Za-z]+", name)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -255,7 +255,7 @@ def _all_letters(words: list[str]) -> npt.NDArray[np.uint64]:
     return np.array([_letters(word) for word in words], dtype=np.uint64)
 
 
-@cache
+@lru_cache(maxsize=1 << 17)
 def _letters(word: str) -> int:
     """The letters of a word as bits."""
     return sum({1 << ord(letter) % 64 for letter in word})

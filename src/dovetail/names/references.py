@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -33,7 +33,7 @@ _ABBREVIATED = 0.8
 ROLE = 0.6
 
 
-@cache
+@lru_cache(maxsize=1 << 17)
 def word_likeness(one: str, other: str) -> float:
     """1 for equal words, less for what people make of a word: a prefix, its letters, its initial.
 

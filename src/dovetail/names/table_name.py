@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -145,7 +145,7 @@ def unqualified(name: str) -> str:
     return _SCHEMA.sub("", last)
 
 
-@cache
+@lru_cache(maxsize=1 << 17)
 def entity(name: str) -> Words:
     """The thing a table is about, its head noun last.
 
@@ -335,7 +335,7 @@ def _day(year: str, month: str, day: str) -> str:
         return ""
 
 
-@cache
+@lru_cache(maxsize=1 << 17)
 def copy_marks(name: str) -> frozenset[str]:
     """What in a table's name says that it is a copy, a version or a part of another.
 

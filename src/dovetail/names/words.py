@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from unicodedata import combining, normalize
 
 from dovetail.names.concepts import same_thing
@@ -65,6 +65,8 @@ _PERSONS = frozenset(
 _POSITIONS = frozenset(
     ("line", "pos", "position", "seq", "sequence", "row", "step", "zeile", "riga")
 )
+# Names come again with every question; texts that are longer do not.
+_A_NAME = 100
 # "By" in several languages, at the end of a name: created_by, inserito_da, erfasst_von.
 _BY = frozenset(("by", "von", "durch", "par", "por", "da", "door", "av", "af", "przez"))
 # What columns call people by what they do.
@@ -89,10 +91,17 @@ def spelled(name: str, parts: Parts | None = None) -> str:
     >>> spelled("T_ORDERLINES", {"orderlines": ("order", "lines")})
     't order lines'
     """
-    apart = _SIGNS.sub(" ", _BREAKS.sub(" ", name)).strip().lower()
+    apart = _apart(name) if len(name) <= _A_NAME else _taken_apart(name)
     if not parts:
         return apart
     return " ".join(piece for word in apart.split() for piece in parts.get(word, (word,)))
+
+
+def _taken_apart(text: str) -> str:
+    return _SIGNS.sub(" ", _BREAKS.sub(" ", text)).strip().lower()
+
+
+_apart = lru_cache(maxsize=1 << 16)(_taken_apart)
 
 
 def split(name: str) -> list[str]:
@@ -114,7 +123,7 @@ def plain(name: str) -> str:
     return _SIGNS.sub("", name.casefold()) or name
 
 
-@cache
+@lru_cache(maxsize=1 << 17)
 def words(name: str) -> Words:
     """The words of a name in the singular, with id-words that are glued to another cut off.
 
@@ -134,7 +143,7 @@ def _without_accents(name: str) -> str:
     return "".join(sign for sign in normalize("NFKD", name) if not combining(sign))
 
 
-@cache
+@lru_cache(maxsize=1 << 17)
 def _unglued(word: str) -> Words:
     """A word as the words that it is glued of; computed once for a word of many names."""
     if singular(word) in _NOT_GLUED:
@@ -177,7 +186,7 @@ def plural(word: str) -> str:
     return f"{word}es" if word.endswith(("s", "x", "z", "ch", "sh")) else f"{word}s"
 
 
-@cache
+@lru_cache(maxsize=1 << 17)
 def core(column: str) -> Words:
     """What a column's name says besides identifying, its head noun last: nothing, for a bare `id`.
 
@@ -191,7 +200,7 @@ def core(column: str) -> Words:
     return said[::-1] if every and every[0] in ID_WORDS and every[-1] not in ID_WORDS else said
 
 
-@cache
+@lru_cache(maxsize=1 << 17)
 def identifies(column: str) -> bool:
     """Whether a column's name has an id-word at its end, or at its beginning.
 
@@ -203,7 +212,7 @@ def identifies(column: str) -> bool:
     return bool(parts) and (parts[-1] in ID_WORDS or first)
 
 
-@cache
+@lru_cache(maxsize=1 << 17)
 def _counts_in_front(column: str) -> bool:
     """Whether a name begins with the word for a number, of many things."""
     parts = words(column)
@@ -213,7 +222,7 @@ def _counts_in_front(column: str) -> bool:
     return parts[1] == "of" or singular(last) != last
 
 
-@cache
+@lru_cache(maxsize=1 << 17)
 def ends_in_id(column: str) -> bool:
     """Whether a name of several words ends in an id-word that stands by itself.
 
@@ -224,7 +233,7 @@ def ends_in_id(column: str) -> bool:
     return len(parts) > 1 and parts[-1] in ID_WORDS
 
 
-@cache
+@lru_cache(maxsize=1 << 17)
 def counts(column: str) -> bool:
     """Whether the name is that of a count or another measure, which is never a reference.
 
@@ -235,7 +244,7 @@ def counts(column: str) -> bool:
     return _counts_in_front(column) or (bool(parts) and parts[-1] in _MEASURES)
 
 
-@cache
+@lru_cache(maxsize=1 << 17)
 def is_position(column: str) -> bool:
     """Whether the name is that of a row's place among others, which no other system means.
 
@@ -248,7 +257,7 @@ def is_position(column: str) -> bool:
     )
 
 
-@cache
+@lru_cache(maxsize=1 << 17)
 def is_role(called: Words) -> bool:
     """Whether what a column is called, besides an id-word, is a person's role.
 
@@ -260,7 +269,7 @@ def is_role(called: Words) -> bool:
     return bool(called) and (called[-1] in _ROLES or (len(called) > 1 and called[-1] in _BY))
 
 
-@cache
+@lru_cache(maxsize=1 << 17)
 def is_people(about: Words) -> bool:
     """Whether a table is about people, by the noun at the head of its name."""
     return bool(about) and (about[-1] in _PERSONS or same_thing(about[-1], "employee"))

@@ -28,6 +28,7 @@ from dovetail.retrieve.groups import by_system, system_of
 from dovetail.retrieve.match import WHOLE_WORD
 from dovetail.retrieve.scorer import ScoredCandidates
 from dovetail.search.fusion import DEFAULT
+from dovetail.search.method_cache import method_cache
 from dovetail.search.query import Query, shapes_speech, stem, stems
 from dovetail.search.searcher import Searcher
 
@@ -62,7 +63,7 @@ _UNCOVERED = 0.3
 _LONGEST_ABBREVIATION = 5
 # Shorter words are ids and abbreviations, which have no meaning by themselves.
 _SHORTEST = 3
-_WORDS_KEPT = 1 << 14
+_WORDS_KEPT, _TABLES_KEPT = 1 << 14, 1024
 # An alternative is reported if it is at least so probable, and so many of them at most.
 _LEAST_PROBABLE, _MOST_ALTERNATIVES = 0.05, 3
 # Tables of an alternative for which it is said what speaks for them.
@@ -402,22 +403,24 @@ class WordMeaning:
     def __init__(self, searcher: Searcher) -> None:
         self._searcher = searcher
         self._by_word: dict[str, Vectors] = {}
+        self._words_of = method_cache(self._read, _TABLES_KEPT)
 
     def nearest(self, words: Sequence[str], tables: Sequence[TableId]) -> Mapping[str, float]:
         """The cosine of each word and the nearest word in the names of tables and columns."""
-        named = sorted({word for table in tables for word in self._words_of(table)})
+        named = sorted(frozenset[str]().union(*map(self._words_of, tables)))
         asked = [word for word in words if len(word) >= _SHORTEST]
         if not named or not asked:
             return {}
         cosines = self._vectors(asked) @ self._vectors(named).T
         return dict(zip(asked, cosines.max(axis=1).tolist(), strict=True))
 
-    def _words_of(self, table: TableId) -> list[str]:
+    def _read(self, table: TableId) -> frozenset[str]:
+        """The words in the names of a table and its columns."""
         profile = self._searcher.catalog[table]
         names = (profile.name, *(column.name for column in profile.columns))
         parts = self._searcher.lexical.parts
         words = (word for name in names for word in spelled(name, parts).split())
-        return [word for word in words if len(word) >= _SHORTEST and not word.isdigit()]
+        return frozenset(w for w in words if len(w) >= _SHORTEST and not w.isdigit())
 
     def _vectors(self, words: Sequence[str]) -> Vectors:
         if len(self._by_word) > _WORDS_KEPT:

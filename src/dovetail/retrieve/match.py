@@ -29,7 +29,7 @@ from dovetail.search.query import (
     stem,
     stems,
 )
-from dovetail.search.searcher import Searcher
+from dovetail.search.searcher import LEAST_QUOTED, Searcher, cells
 
 _IN_NAME, _IN_COLUMN, _IN_KEY = 1.0, 2 / 3, 0.3
 # The schema or folder in a name is that of many tables.
@@ -43,8 +43,6 @@ _EVENT = re.compile(r"ed[_ ]?(at|on|by)$", re.IGNORECASE)
 _TABLES_KEPT = 4096
 # What the words of a header and a cell that the question quotes count for, beside a cosine.
 _WORDS, _QUOTED = 1.0, 1.0
-# A cell shorter than this stands in any question by chance.
-_LEAST_QUOTED = 3
 # The share of a column's name that a question must say to speak of it, how rare a word of its
 # comment must be, and how many columns may hold a value for each of them to be meant.
 _HALF, _RARE, _FEW_COLUMNS = 0.5, 0.5, 12
@@ -285,10 +283,11 @@ def by_relevance(searcher: Searcher, query: Query, table: Table) -> list[int]:
     if query.vector is not None:
         cosines = (searcher.column_vectors(table.id) @ query.vector).tolist()
     scores = []
-    for at, column in enumerate(table.columns):
-        name = stems(column.name, searcher.lexical.parts)
+    names, quotable = searcher.header_stems(table.id), searcher.quotable(table.id)
+    for at in range(len(table.columns)):
+        name = names[at]
         shared = sum(stem in query.words for stem in name) / max(len(name), 1)
-        quoted = any(_is_quoted(cell, query) for cell in _cells(table, at))
+        quoted = any(cell in query.folded for cell in quotable[at])
         scores.append(_WORDS * shared + _QUOTED * quoted + cosines[at])
     return sorted(range(len(scores)), key=lambda at: (-scores[at], at))
 
@@ -305,9 +304,10 @@ def deciding_columns(searcher: Searcher, query: Query, table: Table) -> frozense
     deciding |= explained_columns(searcher, query, table)
     defined = searcher.defined_columns(query, table.id)
     deciding |= {at for at, column in enumerate(table.columns) if column.name in defined}
-    lexical = searcher.lexical
-    for at, column in enumerate(table.columns):
-        weights = {stem: lexical.idf(stem) for stem in stems(column.name, lexical.parts)}
+    for at, name in enumerate(searcher.header_stems(table.id)):
+        if not any(stem in shares for stem in name):
+            continue
+        weights = {stem: searcher.lexical.idf(stem) for stem in name}
         named = sum(weight * shares.get(stem, 0.0) for stem, weight in weights.items())
         if named and named >= _HALF * sum(weights.values()):
             deciding.add(at)
@@ -322,24 +322,15 @@ def explained_columns(searcher: Searcher, query: Query, table: Table) -> set[int
         at
         for at, column in enumerate(table.columns)
         if column.comment
-        and rare & (set(stems(column.comment)) - set(stems(column.name, lexical.parts)))
+        and rare & (set(stems(column.comment)) - set(searcher.header_stems(table.id)[at]))
     }
 
 
 def example(table: Table, at: int, query: Query) -> str | None:
     """A cell that shows what a column holds: one that the question quotes, or any text."""
-    for cell in _cells(table, at):
-        if _is_quoted(cell, query):
+    for cell in cells(table, at):
+        if len(cell) >= LEAST_QUOTED and cell.casefold() in query.folded:
             return cell
     if table.columns[at].profile.kind not in (Kind.TEXT, Kind.BOOLEAN):
         return None
-    return next(iter(_cells(table, at)), None)
-
-
-def _cells(table: Table, at: int) -> list[str]:
-    sampled = (row[at] for row in table.sample)
-    return [cell for cell in (*table.columns[at].profile.examples, *sampled) if cell]
-
-
-def _is_quoted(cell: str, query: Query) -> bool:
-    return len(cell) >= _LEAST_QUOTED and cell.casefold() in query.folded
+    return next(iter(cells(table, at)), None)

@@ -55,6 +55,10 @@ _POOL = 50
 _SAMPLED = 512
 # Questions whose analysis is kept: two retrievers may answer the same one in turn.
 _QUERIES_KEPT = 16
+# Tables whose words and cells are kept as questions look at them.
+_TABLES_KEPT = 1024
+# A cell shorter than this stands in any question by chance.
+LEAST_QUOTED = 3
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,8 @@ class Searcher:
         representatives = None if self._logical is None else self._logical.representative
         self._noted_terms = NotedTerms(self.notes, self.places, representatives)
         self._analyse = method_cache(self._analysed, _QUERIES_KEPT)
+        self.header_stems = method_cache(self._header_stems, _TABLES_KEPT)
+        self.quotable = method_cache(self._quotable, _TABLES_KEPT)
 
     def among(self, tables: Iterable[TableId]) -> Searcher:
         """The same search over these tables alone: no other is found, and no join to one."""
@@ -408,6 +414,18 @@ class Searcher:
         place = self.places[table]
         return self.index.headers.of(slice(self.index.bounds[place], self.index.bounds[place + 1]))
 
+    def _header_stems(self, table: TableId) -> list[list[str]]:
+        """The stems of each column's name."""
+        return [stems(one.name, self.lexical.parts) for one in self.catalog[table].columns]
+
+    def _quotable(self, table: TableId) -> list[frozenset[str]]:
+        """The cells of each column that a question may quote, as a folded question has them."""
+        profile = self.catalog[table]
+        shown = (cells(profile, at) for at in range(len(profile.columns)))
+        return [
+            frozenset(one.casefold() for one in own if len(one) >= LEAST_QUOTED) for own in shown
+        ]
+
     def defined_columns(self, query: Query, table: TableId) -> set[str]:
         """The columns of a table that a defined term of the query means."""
         return self._noted_terms.columns(query.text, table)
@@ -427,6 +445,12 @@ class Searcher:
             if start <= column < end
         }
         return sorted(held)
+
+
+def cells(table: Table, column: int) -> list[str]:
+    """The cells that a record of a table has of a column."""
+    sampled = (row[column] for row in table.sample)
+    return [cell for cell in (*table.columns[column].profile.examples, *sampled) if cell]
 
 
 def open_searcher(

@@ -17,6 +17,7 @@ from functools import cached_property, lru_cache, partial
 
 from dovetail.search.languages import Language, language_of, language_of_names, plain
 from dovetail.search.lexical import Lexical
+from dovetail.search.method_cache import method_cache
 from dovetail.search.query import QueryTerm, is_unspaced, query_words, stem
 
 # What may stand between the parts of a compound: Rechnung-s-datum, Kunde-n-nummer.
@@ -87,7 +88,7 @@ class WordForms:
                 self._plain[plain(word)] = word
                 for key in language.keys(word):
                     self._by_key[key].append(word)
-        self.expansions = lru_cache(maxsize=_WORDS_KEPT)(self._expansions)
+        self.expansions = method_cache(self._expansions, _WORDS_KEPT)
 
     def words(self, question: str) -> dict[str, str]:
         """The stems of a question's words, each as written; compounds as their parts.
