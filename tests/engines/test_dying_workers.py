@@ -97,7 +97,7 @@ def test_a_job_takes_no_more_than_its_limits(tmp_path: Path) -> None:
     )
     assert late.lost == "its worker died (out of time)"
     assert fits.result == {"bytes": 1 << 30}
-    with pytest.raises(EngineError, match="MemoryError"):
+    with pytest.raises(EngineError, match="index_memory_mb of 512 MB"):
         list(LocalEngine(workers=2).map(task, jobs[1:], tmp_path, lambda _: None))
 
 

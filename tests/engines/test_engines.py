@@ -65,6 +65,14 @@ def test_a_node_that_sees_the_folder_writes_into_it(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == [".mark", "0"]
 
 
+def test_a_job_on_a_node_takes_no_more_than_its_limits(tmp_path: Path) -> None:
+    job = {"what": "memory", "bytes": 1 << 30, "memory": 1 << 29}
+    task, mark = "tests.engines.test_dying_workers:take", str(tmp_path / ".mark")
+    with pytest.raises(EngineError, match="index_memory_mb of 512 MB"):
+        _run(task, job, 0, mark)
+    assert _run(task, {**job, "memory": 1 << 34}, 0, mark) == ({"bytes": 1 << 30}, {})
+
+
 @pytest.mark.slow
 def test_ray_gives_the_same_bytes_though_a_worker_is_killed(
     cluster: Any, corpus: tuple[Path, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -50,7 +50,7 @@ def server(seed: int, count: int, processes: int) -> Figures:
                     outcomes += _ask(pool, port, [next(asked) for _ in range(count // rounds)])
                     told = update.communicate()[1]
                 outcomes["update"] += update.returncode == 0
-                wrong += [f"update {number}: {told[-200:]}"] if update.returncode else []
+                wrong += [f"update {number}: {told.decode()[-200:]}"] if update.returncode else []
                 seen = _get(port, f"/api/v1/tables/news_{number}")
                 wrong += [] if seen == 200 else [f"update {number} is not seen: {seen}"]
                 memory.append(_megabytes(process.pid))

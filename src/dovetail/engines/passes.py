@@ -49,9 +49,10 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """Does jobs on an engine."""
+    """Does jobs on an engine, each within so many bytes of memory."""
 
     engine: Engine
+    memory: int | None = None
 
     def map(
         self,
@@ -66,7 +67,8 @@ class Workers:
         """
         if not jobs:
             return
-        with closing(self.engine.map(task, jobs, into, _ignore)) as replies:
+        bounded = [{**job, "memory": self.memory} for job in jobs]
+        with closing(self.engine.map(task, bounded, into, _ignore)) as replies:
             for reply in replies:
                 folder, result = into / str(reply.job), reply.result
                 if reply.lost or result == UNABLE:

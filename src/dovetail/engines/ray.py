@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from dovetail.engines.worker import limited
 from dovetail.errors import DovetailError, EngineError, MissingExtraError
-from dovetail.plugins import resolve
 from dovetail.ports import Json, Replies, Reply, Tick
 
 # Jobs in flight per processor of the cluster: enough to keep it busy, few enough to hold results.
@@ -146,7 +146,7 @@ def _run(task: str, job: Json, number: int, mark: str) -> tuple[Json, dict[str, 
     ) as scratch:
         folder = Path(scratch) / str(number)
         folder.mkdir()
-        result: Json = resolve(task)(job, folder, lambda _: None)
+        result = limited(task, job, folder, lambda _: None)
         if not shared:
             return result, {file.name: file.read_bytes() for file in folder.iterdir()}
         final = into / str(number)

@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
-from dovetail.errors import DovetailError
+from dovetail.errors import DovetailError, EngineError
+from dovetail.memory import bounded, ran_out, too_little
 from dovetail.plugins import resolve
-from dovetail.ports import Json
+from dovetail.ports import Json, Tick
 
 
 def main() -> None:
@@ -38,34 +37,37 @@ def main() -> None:
 def run(task: str, job: Json, folder: Path, answers: TextIO) -> Json:
     """Do one job; whatever goes wrong with it is part of the answer."""
     folder.mkdir(parents=True, exist_ok=True)
-    seconds = float(job.get("seconds", 0))
-
-    def tick(news: Json) -> None:
-        if news.get("done"):
-            signal.setitimer(signal.ITIMER_REAL, seconds)
-        _send(answers, {"tick": news})
-
     try:
-        function = resolve(task)
-        _bound(job.get("memory"))
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-        result = function(job, folder, tick)
+        return {"result": limited(task, job, folder, lambda news: _send(answers, {"tick": news}))}
     except OSError as error:
         return {"error": error.strerror or str(error), "errno": error.errno}
     except DovetailError as error:
         return {"error": str(error)}
     except Exception as error:  # noqa: BLE001 - the driver decides what to do about it
         return {"error": f"{type(error).__name__}: {error}"}
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-    return {"result": result}
 
 
-def _bound(memory: int | None) -> None:
-    """Bound the memory that this process may take; files that it maps do not count."""
-    with suppress(OSError, ValueError):  # where the system has no such limit
-        limit = resource.RLIM_INFINITY if memory is None else memory
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, resource.RLIM_INFINITY))
+def limited(task: str, job: Json, folder: Path, tell: Tick) -> Json:
+    """Do one job within its limits; one that takes too long ends the process."""
+    seconds = float(job.get("seconds", 0))
+
+    def tick(news: Json) -> None:
+        if news.get("done"):
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+        tell(news)
+
+    function = resolve(task)
+    with bounded(job.get("memory")):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            result: Json = function(job, folder, tick)
+        except (MemoryError, RuntimeError) as error:
+            if not ran_out(error):
+                raise
+            raise EngineError(f"a job {too_little()}") from None
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    return result
 
 
 def _leave(*_: object) -> None:

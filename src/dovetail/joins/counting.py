@@ -18,6 +18,7 @@ from dovetail.engines.passes import Arrays
 from dovetail.hashing import Hashes
 from dovetail.joins.columns import ColumnValues, ValueSets
 from dovetail.joins.sketches import ranges_of
+from dovetail.memory import within
 
 # What a pair costs besides its values, in values.
 _EACH_PAIR = 1 << 6
@@ -114,7 +115,7 @@ class _Pairs:
         values = sorted_distinct(np.concatenate(hashes))
         room = (len(children) + len(parents)) * len(values)
         products = len(children) * len(parents) * len(values)
-        if products > _WORTH * len(batch) or room > _ROOM:
+        if products > _WORTH * len(batch) or room > within(_ROOM):
             return
         inner = _incidence(hashes, values)
         holds = _incidence([self.sets[number] for number in parents.tolist()], values).T

@@ -24,6 +24,7 @@ from dovetail.engines.passes import Arrays, Passes, Range
 from dovetail.errors import DovetailError, RescanError
 from dovetail.hashing import Hashes, drop_missing, hash_values, readable_text
 from dovetail.joins.columns import CatalogValues, ColumnValues
+from dovetail.memory import within
 from dovetail.plugins import open_source, resolve
 from dovetail.ports import Json, Listing, Source, SourceSpec
 from dovetail.settings import load_settings
@@ -74,7 +75,7 @@ class RowReader:
         if table not in self._cached:
             hashes = self._read(table)
             self._size += 0 if hashes is None else hashes.size
-            if self._size > _MOST_CELLS:
+            if self._size > within(_MOST_CELLS):
                 self._cached.clear()
                 self._size = 0 if hashes is None else hashes.size
             self._cached[table] = hashes
@@ -156,7 +157,7 @@ def _scan(source: Source, listing: Listing) -> RowHashes | None:
     seen = 0
     for batch in scan.batches:
         seen += batch.num_rows * batch.num_columns
-        if seen > _MOST_CELLS:
+        if seen > within(_MOST_CELLS):
             return None
         piece = np.zeros((batch.num_columns, batch.num_rows), dtype=np.uint64)
         for columns in _alike(batch):

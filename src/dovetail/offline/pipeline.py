@@ -20,6 +20,7 @@ from dovetail.catalog.writer import writing
 from dovetail.domain import Skipped
 from dovetail.engines.passes import Workers, connected
 from dovetail.errors import CatalogError, SourceError
+from dovetail.memory import bounded, ran_out, too_little
 from dovetail.offline.describe import Prices, describe
 from dovetail.offline.dictionary import last_dictionary, read_dictionary
 from dovetail.offline.plan import ChangeLogs, Lost, UpdateRequest, plan_update
@@ -63,7 +64,7 @@ def update(
     # The engine of this machine profiles alone: the other stages share its memory in one process.
     elsewhere = engine is not None or settings.engine != Settings().engine
     line = _Line(Path(into), settings, chosen, elsewhere, on_progress or _ignore)
-    with _as_catalog_error(line.folder), connected(chosen):
+    with _as_catalog_error(line.folder), bounded(line.memory), connected(chosen):
         summary = line.run(UpdateRequest(sources, forget, check))
         if llm is not None:
             described = line.describe(summary.catalog, llm)
@@ -105,7 +106,7 @@ def _line_here(
     """The offline line of a catalog whose tables are all known, on this machine."""
     engine = open_engine(Settings().engine, workers=settings.workers, address=None)
     line = _Line(folder, settings, engine, elsewhere=False, notify=on_progress or _ignore)
-    with _as_catalog_error(folder), connected(engine):
+    with _as_catalog_error(folder), bounded(line.memory), connected(engine):
         yield line
 
 
@@ -119,6 +120,11 @@ class _Line:
     elsewhere: bool
     notify: ProgressCallback
     clock: StageClock = field(default_factory=StageClock)
+
+    @property
+    def memory(self) -> int:
+        """The bytes that this process may take, and each worker."""
+        return self.settings.index_memory_mb << 20
 
     def describe(self, catalog: CatalogReader, llm: LLM) -> DescribeSummary:
         """Have a model describe tables; what it writes is in force after the next run."""
@@ -135,15 +141,13 @@ class _Line:
     def run(self, request: UpdateRequest) -> UpdateSummary[CatalogReader]:
         """From a request to a generation in force; readers stay with the last one until then."""
         settings, clock, notify = self.settings, self.clock, self.notify
-        workers = Workers(self.engine) if self.elsewhere else None
+        workers = Workers(self.engine, self.memory) if self.elsewhere else None
         lost = request.damage.names if request.damage is not None else None
         with writing(self.folder, lost) as writer:
             current = writer.current
             with clock.stage("profile"):
                 plan = plan_update(request, writer, settings, notify)
-                profiled = profile_tables(
-                    plan, writer, self.engine, notify, memory=settings.index_memory_mb << 20
-                )
+                profiled = profile_tables(plan, writer, self.engine, notify, memory=self.memory)
                 content, retained = merged(
                     plan, profiled, current, pooled=not settings.join_sources
                 )
@@ -188,13 +192,15 @@ def _refuse_losses(skipped: Sequence[Skipped], before: Sequence[Skipped]) -> Non
 @contextmanager
 def _as_catalog_error(path: Path) -> Iterator[None]:
     """Errors of sources are caught where these are read, so an OSError is about the catalog."""
+    kept = "the catalog is as it was before, and what was finished is kept for the next run"
     try:
         yield
+    except (MemoryError, RuntimeError) as error:
+        if not ran_out(error):
+            raise
+        raise CatalogError(f"indexing {too_little()}; {kept}: allow more") from None
     except OSError as error:
-        raise CatalogError(
-            f"cannot write to {path}: {error.strerror or error}; the catalog is as it was before, "
-            "and what was finished is kept for the next run"
-        ) from None
+        raise CatalogError(f"cannot write to {path}: {error.strerror or error}; {kept}") from None
 
 
 def _ignore(progress: Progress) -> None:

@@ -19,6 +19,7 @@ from dovetail.catalog.segment import SegmentWriter
 from dovetail.domain import Column, Estimate, Kind, Skipped, TableId
 from dovetail.errors import DovetailError, RescanError
 from dovetail.hashing import HASH_VERSION, HashCipher
+from dovetail.memory import too_little
 from dovetail.plugins import open_source
 from dovetail.ports import Json, Listing, Source, SourceSpec, TableStatistics, Tick
 from dovetail.profile.masks import Masks
@@ -184,7 +185,7 @@ def _estimate(stated: TableStatistics) -> Estimate:
 def reason(error: BaseException) -> str:
     """Why something could not be read, in one line for the summary."""
     if isinstance(error, MemoryError):
-        return "needs more memory than there is"
+        return too_little()
     text = error.strerror if isinstance(error, OSError) else None
     return " ".join((text or str(error)).split())
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from dovetail.arrays import Counts
 from dovetail.hashing import HashCipher, Hashes
+from dovetail.memory import within
 
 HashCounts = tuple[Hashes, Counts]
 
@@ -128,7 +129,7 @@ class DistinctHashes:
             for hashes, counts in self._spilled
         ] + self._runs
         # Hashes are evenly spread, so equal ranges of them hold about equally many.
-        pieces = max(1, sum(len(run[0]) for run in runs) // _MERGE_ENTRIES)
+        pieces = max(1, sum(len(run[0]) for run in runs) // within(_MERGE_ENTRIES))
         edges = [(1 << 64) * piece // pieces for piece in range(1, pieces)]
         cuts = [
             [0, *np.searchsorted(run[0], np.array(edges, dtype=np.uint64)).tolist(), len(run[0])]

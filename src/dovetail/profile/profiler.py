@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from dovetail.domain import ColumnProfile, Kind
 from dovetail.domain.tables import NUMBERS
 from dovetail.hashing import HashCipher, is_binary, is_text, iso_text, mix, read_numbers
+from dovetail.memory import within
 from dovetail.ports import ColumnStatistics, Json, Scan, ScannedColumn, TableStatistics
 from dovetail.profile.blocks import HashedColumn, Range, hash_columns
 from dovetail.profile.distinct import DistinctHashes, HashCounts
@@ -139,7 +140,7 @@ class TableProfiler:
         waiting = sum(
             c.distinct.pending + c.phrases.pending + c.forms.pending for c in self.columns
         )
-        if waiting > _SPILL_ENTRIES:
+        if waiting > within(_SPILL_ENTRIES):
             self._scratch.mkdir(exist_ok=True)
             for number, profiler in enumerate(self.columns):
                 profiler.distinct.spill(self._scratch / str(number))

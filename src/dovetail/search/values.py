@@ -25,6 +25,7 @@ from dovetail.catalog.segment import Segment
 from dovetail.domain import Kind
 from dovetail.errors import DamagedError
 from dovetail.hashing import Hashes, hash_text, text_array
+from dovetail.memory import within
 
 if TYPE_CHECKING:
     from dovetail.catalog.writer import Draft
@@ -193,7 +194,7 @@ def _write(folder: Path, value_hashes: Sequence[Hashes], starts: Ints) -> None:
 def _sorted(columns: Sequence[Hashes]) -> Iterator[tuple[Hashes, npt.NDArray[np.uint32]]]:
     """All values in order, each with the number of its column, in pieces that fit into memory."""
     # Hashes are evenly spread, so equal ranges of them hold about equally many.
-    pieces = 1 + sum(map(len, columns)) // _MOST_SORTED
+    pieces = 1 + sum(map(len, columns)) // within(_MOST_SORTED)
     edges = np.array([(1 << 64) * piece // pieces for piece in range(1, pieces)], dtype=np.uint64)
     cuts = [[0, *np.searchsorted(one, edges).tolist(), len(one)] for one in columns]
     for piece in range(pieces):
