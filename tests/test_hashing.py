@@ -163,3 +163,13 @@ def test_mixing_is_one_to_one() -> None:
 def test_slices_hash_as_the_values_they_show() -> None:
     values = pa.array(["alpha", "7", None, "gamma", "8.5"])
     assert hashes(["7", "gamma"]) == [int(h) for h in hash_values(values.slice(1, 3).drop_null())]
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
+def test_reals_of_any_width_hash_alike(kind: str) -> None:
+    numbers = [0.5, -2.25, 3.0, 1024.0]
+    narrow = pa.array(np.array(numbers, dtype=kind))
+    assert str(narrow.slice(1).type) == {"float16": "halffloat", "float32": "float"}.get(
+        kind, "double"
+    )
+    assert hash_values(narrow.slice(1)).tolist() == hash_values(pa.array(numbers[1:])).tolist()

@@ -345,9 +345,13 @@ def _read(
     return _as_numpy(texts.cast(pa.int64() if number is int else pa.float64()))
 
 
+# Types of Arrow whose names mean something else to NumPy, or nothing.
+_NUMPY_NAMES = {"halffloat": "float16", "float": "float32"}
+
+
 def _as_numpy(numbers: pa.Array) -> npt.NDArray[Any]:
     """Numbers without nulls as NumPy has them; Arrow's own conversion loads pandas."""
-    dtype = np.dtype(numbers.type.to_pandas_dtype())
+    dtype = np.dtype(_NUMPY_NAMES.get(str(numbers.type), str(numbers.type)))
     offset = numbers.offset * dtype.itemsize
     return np.frombuffer(numbers.buffers()[1], dtype, len(numbers), offset)
 

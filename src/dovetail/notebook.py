@@ -1,12 +1,15 @@
 """Small pieces of HTML for notebooks: tables, notes, and a drawing of how tables join.
 
-Everything is escaped, and nothing is loaded from anywhere: no script, no style sheet, no image.
+Everything is made printable and escaped, and nothing is loaded from anywhere: no script, no style
+sheet, no image.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from html import escape
+
+from dovetail.text import printable_lines
 
 _CELL = "text-align:left;vertical-align:top;padding:2px 8px"
 # Sizes of the drawing, in pixels; a character of its font is about so wide.
@@ -19,7 +22,7 @@ def block(title: str, *parts: str) -> str:
     """Pieces under a title."""
     inside = "".join(parts)
     return (
-        f'<div style="max-width:100%;overflow-x:auto"><p><b>{escape(title)}</b></p>{inside}</div>'
+        f'<div style="max-width:100%;overflow-x:auto"><p><b>{_shown(title)}</b></p>{inside}</div>'
     )
 
 
@@ -29,7 +32,7 @@ def table(headers: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     >>> table(["a"], [["<b>"], [None]]).count("&lt;b&gt;")
     1
     """
-    head = "".join(f'<th style="{_CELL}">{escape(name)}</th>' for name in headers)
+    head = "".join(f'<th style="{_CELL}">{_shown(name)}</th>' for name in headers)
     body = "".join(
         "<tr>" + "".join(f'<td style="{_CELL}">{_text(cell)}</td>' for cell in row) + "</tr>"
         for row in rows
@@ -39,17 +42,17 @@ def table(headers: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 
 def note(text: str) -> str:
     """A sentence to look out for."""
-    return f"<p>⚠ {escape(text)}</p>"
+    return f"<p>⚠ {_shown(text)}</p>"
 
 
 def code(text: str) -> str:
     """SQL or the like, as it stands."""
-    return f'<pre style="white-space:pre-wrap">{escape(text)}</pre>'
+    return f'<pre style="white-space:pre-wrap">{_shown(text)}</pre>'
 
 
 def line(text: str) -> str:
     """A plain sentence."""
-    return f"<p>{escape(text)}</p>"
+    return f"<p>{_shown(text)}</p>"
 
 
 def join_graph(
@@ -106,9 +109,9 @@ def _box(box: tuple[int, int, int], name: str, *, dashed: bool) -> str:
     dashes = ' stroke-dasharray="4 3"' if dashed else ""
     shown = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
     return (
-        f'<g><title>{escape(name)}</title><rect x="{left}" y="{top}" width="{width}" '
+        f'<g><title>{_shown(name)}</title><rect x="{left}" y="{top}" width="{width}" '
         f'height="{_HEIGHT}" rx="4" fill="#eef3fb" stroke="#5b7db1"{dashes}/>'
-        f'<text x="{left + _PADDING}" y="{top + 17}" fill="#1b2a41">{escape(shown)}</text></g>'
+        f'<text x="{left + _PADDING}" y="{top + 17}" fill="#1b2a41">{_shown(shown)}</text></g>'
     )
 
 
@@ -123,7 +126,7 @@ def _line(one: tuple[int, int, int], other: tuple[int, int, int], text: str) -> 
         x2, y2 = second[0], second[1] + _HEIGHT // 2
         path = f"M{x1} {y1} L{x2} {y2}"
     return (
-        f'<g><title>{escape(text)}</title><path d="{path}" fill="none" stroke="#5b7db1" '
+        f'<g><title>{_shown(text)}</title><path d="{path}" fill="none" stroke="#5b7db1" '
         f'stroke-width="2"/></g>'
     )
 
@@ -132,7 +135,11 @@ def _width(name: str) -> int:
     return min(len(name), _LONGEST_NAME) * _CHARACTER + 2 * _PADDING
 
 
+def _shown(text: str) -> str:
+    return escape(printable_lines(text))
+
+
 def _text(cell: object) -> str:
     if cell is None:
         return ""
-    return escape(cell.hex() if isinstance(cell, bytes) else str(cell))
+    return _shown(cell.hex() if isinstance(cell, bytes) else str(cell))

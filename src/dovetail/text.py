@@ -1,4 +1,9 @@
-"""Text from sources made safe: nothing in it ends a line, a cell or a fence, or steers a model."""
+"""Text from sources made safe, the one place for it: nothing in it ends a line, a cell or a fence,
+turns the direction of writing, or steers a terminal or a model.
+
+What people see, on a terminal or in HTML, is made `printable`; what models and programs get has odd
+characters written out (`escape`, `one_line`, `sql_for_model`).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,8 @@ import unicodedata
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _JOINERS = "\u200c\u200d"  # some scripts and emoji cannot be written without
 _TURNS = re.compile(r"<(?=\S)|\[(?=/?[A-Z]{3})")
+_BROKEN_TURNS = re.compile(r"<\\(?=\S)|\[\\(?=/?[A-Z]{3})")
+_QUOTED = re.compile(r""""(?:[^"]|"")*+"|'(?:[^']|'')*+'""")
 _MARKS = re.compile(r"(?P<cell>[\\|])|(?P<turn><(?=[^\s|])|\[(?=/?[A-Z]{3}))")
 
 
@@ -34,9 +41,7 @@ def escape(text: str) -> str:
     a\\|b\\nc <\\|end\\|> <\\/s> [\\INST]
     """
     text = _MARKS.sub(lambda m: "\\" + m[0] if m["cell"] else m[0] + "\\", text)
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else _written_out(char) for char in text)
+    return _written_out(text)
 
 
 def one_line(text: str) -> str:
@@ -47,10 +52,62 @@ def one_line(text: str) -> str:
     >>> print(one_line("a|b\\nc <|end|> [INST] x < y"))
     a|b\\nc <\\|end|> [\\INST] x < y
     """
-    text = _TURNS.sub(lambda mark: mark[0] + "\\", text)
+    return _written_out(_without_turns(text))
+
+
+def sql_lines(sql: str) -> str:
+    """SQL on its lines, with odd characters of names and values written out: it would be refused
+    with them wherever it is run."""
+    return "\n".join(map(_written_out, sql.split("\n")))
+
+
+def sql_for_model(sql: str) -> str:
+    """The same with the marks of chat templates broken up in names, for a model to read.
+
+    `sql_of_model` puts the names together again. A value is never changed, as it would find other
+    rows: where one has such a mark, there is no SQL.
+
+    >>> print(sql_for_model('SELECT "[USD]" WHERE a<b'), sql_for_model("SELECT '</s>'") or "none")
+    SELECT "[\\USD]" WHERE a<b none
+    """
+    if any(_TURNS.search(each[0]) for each in _QUOTED.finditer(sql) if each[0][0] == "'"):
+        return ""
+    return sql_lines(_QUOTED.sub(lambda quoted: _without_turns(quoted[0]), sql))
+
+
+def sql_of_model(sql: str) -> str:
+    """SQL of somebody who took names as they were given out, with the names as they are.
+
+    >>> print(sql_of_model('SELECT "[\\\\USD]" FROM t'))
+    SELECT "[USD]" FROM t
+    """
+
+    def written(quoted: re.Match[str]) -> str:
+        is_name = quoted[0].startswith('"')
+        return _BROKEN_TURNS.sub(lambda mark: mark[0][0], quoted[0]) if is_name else quoted[0]
+
+    return _QUOTED.sub(written, sql)
+
+
+def printable(text: str, instead: str = "\N{REPLACEMENT CHARACTER}") -> str:
+    """Text on one line with each character replaced that steers or cannot be seen.
+
+    >>> print(printable("a\\x1b[31m\\nb", "?"))
+    a?[31m?b
+    """
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() else _written_out(char) for char in text)
+    return "".join(char if char.isprintable() else instead for char in text)
+
+
+def printable_lines(text: str) -> str:
+    """The same of a text of several lines, which stay; tabs become blanks."""
+    return "\n".join(printable(line.expandtabs(4)) for line in text.split("\n"))
+
+
+def sentence(text: str, longest: int) -> str:
+    """A text on one line, without what is no text, of at most so many characters."""
+    return cut(" ".join(printable(text, " ").split()), longest)
 
 
 def cut(text: str, width: int) -> str:
@@ -81,7 +138,19 @@ def count(number: float, noun: str) -> str:
     return f"{number:,.0f} {noun if number == 1 else plural}"
 
 
-def _written_out(char: str) -> str:
-    if char in _JOINERS or unicodedata.category(char) == "Zs":
-        return char
+def _without_turns(text: str) -> str:
+    return _TURNS.sub(lambda mark: mark[0] + "\\", text)
+
+
+def _written_out(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(char if _is_text(char) else _escaped(char) for char in text)
+
+
+def _is_text(char: str) -> bool:
+    return char.isprintable() or char in _JOINERS or unicodedata.category(char) == "Zs"
+
+
+def _escaped(char: str) -> str:
     return _SHORT.get(char) or f"\\u{ord(char):04x}"

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.soak import dialects, faults, files, guard, parsers, tampered
+from tests.soak import dialects, faults, files, guard, names, parsers, tampered
 from tests.soak.figures import Figures
 
 KEPT = Path(__file__).with_name("figures.json")
@@ -85,6 +85,14 @@ PARTS = {
         "manifests, runs, descriptions, CSV headers, names, sources, REST bodies, MCP arguments.",
         1_000_000,
         parsers.parsers,
+    ),
+    "names": Part(
+        "Names of tables, columns and files, and cells, with quotes, statements, reserved words, "
+        "right-to-left writing, dashes, paths, escapes of terminals, markup, scripts and control "
+        "characters, of up to 10 kB, go through index, joins, ask, sql, commands, REST, MCP and "
+        "the HTML of notebooks: told right, or refused in one line. Outcomes count what was seen.",
+        520,
+        names.names,
     ),
     "files": Part(
         "Files of 14 formats with changed, cut and doubled bytes, and bombs (a deep schema, a "

@@ -14,6 +14,7 @@ from dovetail.domain import Table, TableId
 from dovetail.domain.sql import QueryNames, identifier
 from dovetail.ports import SourceSpec
 from dovetail.sources.warehouse_dialects import DIALECTS
+from dovetail.text import printable
 
 _UPPER = {ord(char): char.lower() for char in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 
@@ -50,8 +51,7 @@ def legible(name: str) -> str:
     >>> legible("a\\nb\\x1b[31m")
     'a b\ufffd[31m'
     """
-    text = " ".join(name.split())
-    return "".join(char if char.isprintable() else "\ufffd" for char in text)
+    return printable(" ".join(name.split()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,7 +162,7 @@ def _run() -> None:
 
 def _complain(error: DovetailError | OSError) -> int:
     """Say in one line what failed; returns the exit code."""
-    from dovetail.cli.output import printable
+    from dovetail.text import printable
 
     if isinstance(error, DovetailError):
         message = str(error)

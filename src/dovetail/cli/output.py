@@ -15,7 +15,7 @@ import typer
 
 from dovetail.domain.tables import with_source_names
 from dovetail.errors import UsageError
-from dovetail.text import confidence_word
+from dovetail.text import confidence_word, printable, printable_lines
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -138,7 +138,7 @@ def print_json(document: dict[str, Any], to: Path | None = None) -> None:
 def write(text: str, to: Path | None = None) -> None:
     """A text on standard output, or in a file."""
     if to is None:
-        sys.stdout.write(_lines(text) if sys.stdout.isatty() else text)
+        sys.stdout.write(printable_lines(text) if sys.stdout.isatty() else text)
         return
     try:
         to.write_text(text, encoding="utf-8", newline="")
@@ -153,7 +153,8 @@ def console() -> Any:
     class Screen(Console):
         def print(self, *objects: Any, **options: Any) -> None:
             super().print(
-                *(_lines(one) if isinstance(one, str) else one for one in objects), **options
+                *(printable_lines(one) if isinstance(one, str) else one for one in objects),
+                **options,
             )
 
     # A pipe has no width: what reads it gets every line whole.
@@ -265,15 +266,6 @@ def sureness(share: float, *, said: bool = False) -> Any:
     return Text(f"{share:.2f} ({word})" if said else f"{share:.2f}", style=_COLOURS[word])
 
 
-def _lines(text: str) -> str:
-    return "\n".join(map(printable, text.split("\n")))
-
-
-def printable(text: str) -> str:
-    """Text in which nothing steers the terminal or ends the line."""
-    return "".join(char if char.isprintable() else "�" for char in text)
-
-
 def print_lines(text: str) -> None:
     """A text of several lines as it is, but for what steers the terminal."""
     for line in text.splitlines():
@@ -327,7 +319,7 @@ def progress_bar(*, show: bool) -> Iterator[ProgressCallback | None]:
                 description=names[progress.phase],
                 completed=progress.done,
                 total=progress.total,
-                detail=progress.detail[:60],
+                detail=printable(progress.detail[:60]),
             )
 
         yield on_progress

@@ -24,6 +24,8 @@ _BREAKS = re.compile(
 )
 _SIGNS = re.compile(r"[\W_]+")
 _AFTER_NUMBER = re.compile(r"(?<=\d)(?=[^\W\d_])")
+# Words of a name that are looked at: names are compared word by word.
+_MOST = 32
 # A remark behind a column's name, which does not name it.
 _REMARK = re.compile(r"(?<=\w)\s*\([^()]*\)\s*$")
 # Words that say "this identifies" and nothing about what.
@@ -127,11 +129,13 @@ def plain(name: str) -> str:
 def words(name: str) -> Words:
     """The words of a name in the singular, with id-words that are glued to another cut off.
 
+    A name of more than 32 words says what it is about at its end, as any other does.
+
     >>> words("OrderItems"), words("cust_id"), words("empno"), words("paid")
     (('order', 'item'), ('cust', 'id'), ('emp', 'no'), ('paid',))
     """
     parts: list[str] = []
-    for word in split(_without_accents(_REMARK.sub("", name))):
+    for word in split(_without_accents(_REMARK.sub("", name)))[-_MOST:]:
         parts.extend((word,) if word in ID_WORDS else _unglued(word))
     return tuple(parts)
 

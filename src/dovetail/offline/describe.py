@@ -22,7 +22,7 @@ from dovetail.offline.describe_batch import Batch, Shown
 from dovetail.offline.summary import DescribeSummary, Progress, ProgressCallback
 from dovetail.ports import LLM, Message
 from dovetail.prompts import read_prompt
-from dovetail.text import cut
+from dovetail.text import sentence
 
 PHASE = "describe"
 # Tokens that the reply takes for a table, as estimated before anything is asked; and how many it
@@ -322,15 +322,13 @@ def _read_entry(
     glosses = {}
     for column, gloss in columns.items():
         name = names.get(str(column).strip().casefold())
-        if name is not None and isinstance(gloss, str) and (words := _clean(gloss, _LONGEST_GLOSS)):
+        if (
+            name is not None
+            and isinstance(gloss, str)
+            and (words := sentence(gloss, _LONGEST_GLOSS))
+        ):
             glosses[name] = words
-    return Description(_clean(text, _LONGEST), author, glosses)
-
-
-def _clean(text: str, longest: int) -> str:
-    """A text on one line, without what is no text, of at most so many characters."""
-    printable = "".join(char if char.isprintable() else " " for char in text)
-    return cut(" ".join(printable.split()), longest)
+    return Description(sentence(text, _LONGEST), author, glosses)
 
 
 @dataclass(frozen=True, slots=True)

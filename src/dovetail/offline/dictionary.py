@@ -32,7 +32,7 @@ from dovetail.offline.dictionary_rows import Names, Texts, folded, read_rows, wi
 from dovetail.offline.plan import Plan
 from dovetail.plugins import open_source
 from dovetail.profile.batch import TableToRead
-from dovetail.text import cut
+from dovetail.text import sentence
 
 _FILE = "dictionary.json"
 # Raised whenever the same tables would give other texts.
@@ -145,16 +145,11 @@ def _descriptions(texts: Texts, dictionary: TableId) -> Iterator[tuple[TableId, 
     for table in texts.tables.keys() | texts.columns.keys():
         if table != dictionary:
             glosses = {
-                name: _clean(text, _LONGEST_GLOSS)
+                name: sentence(text, _LONGEST_GLOSS)
                 for name, text in texts.columns.get(table, {}).items()
             }
-            text = _clean(texts.tables.get(table, ""), _LONGEST)
+            text = sentence(texts.tables.get(table, ""), _LONGEST)
             yield table, Description(text, DICTIONARY, glosses)
-
-
-def _clean(text: str, longest: int) -> str:
-    printable = "".join(char if char.isprintable() else " " for char in text)
-    return cut(" ".join(printable.split()), longest)
 
 
 def _notice(table: TableId, texts: Texts) -> str:

@@ -19,6 +19,7 @@ from dovetail.names.words import ID_WORDS, Parts, identifies, plain, spelled
 from dovetail.search.query import Query, is_stop_word, stem
 from dovetail.search.searcher import Searcher
 from dovetail.search.value_linking import other_forms
+from dovetail.text import printable
 
 _WORD = re.compile(r"[^\W_]+")
 # Words of a question that are read: each name is held against all the others that it has.
@@ -97,8 +98,7 @@ class SchemaLinks:
 def schema_links(searcher: Searcher, query: Query, tables: Sequence[Table]) -> SchemaLinks:
     """What a question names of some tables."""
     # As spans read it; what no cell holds and no query may have is a blank.
-    text = query.text.encode("utf-8", "replace").decode("utf-8")
-    text = "".join(char if char.isprintable() else " " for char in text)
+    text = printable(query.text.encode("utf-8", "replace").decode("utf-8"), " ")
     at = tuple(found.span() for found in islice(_WORD.finditer(text), _MOST_WORDS))
     words = tuple(text[a:b].lower() for a, b in at)
     names, parts = _Names(searcher, query, words), searcher.lexical.parts

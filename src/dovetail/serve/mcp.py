@@ -37,6 +37,7 @@ from dovetail.serve.views import (
     Rows,
     TableBrief,
     answer_rows,
+    find_table,
     found_tables,
     join,
     ranked,
@@ -45,7 +46,7 @@ from dovetail.serve.views import (
     told,
 )
 from dovetail.serve.views import table as table_detail
-from dovetail.text import one_line
+from dovetail.text import one_line, sql_of_model
 
 try:
     import anyio.to_thread
@@ -190,7 +191,7 @@ def _add_finding(server: Server, live: LiveCatalog) -> None:
         """Find the surest chain of joins from one table to another."""
 
         def path(catalog: Catalog) -> Path:
-            edges = catalog.path(start, end)
+            edges = catalog.path(*(find_table(catalog, name).id for name in (start, end)))
             return Path(found=bool(edges), joins=[join(edge, JoinBrief) for edge in edges])
 
         return _short(await _on(live, path))
@@ -215,7 +216,9 @@ def _add_looking(server: Server, live: LiveCatalog) -> None:
         limit: Annotated[int, Field(ge=1, le=100, description="How many rows.")] = 5,
     ) -> Annotated[CallToolResult, Rows]:
         """Show a few sampled rows of a table."""
-        return _short(await _on(live, lambda catalog: sampled_rows(catalog[table], limit)))
+        return _short(
+            await _on(live, lambda catalog: sampled_rows(find_table(catalog, table), limit))
+        )
 
 
 def _add_querying(server: Server, live: LiveCatalog) -> None:
@@ -230,7 +233,12 @@ def _add_querying(server: Server, live: LiveCatalog) -> None:
     ) -> Annotated[CallToolResult, Rows]:
         """Run one query that only reads, over tables of any sources; call a table as CREATE TABLE
         in `ddl` does, or as `sql` of describe_tables."""
-        return _short(await _on(live, lambda catalog: answer_rows(catalog.sql(sql, tables), limit)))
+
+        def rows(catalog: Catalog) -> Rows:
+            given = None if tables is None else [find_table(catalog, name) for name in tables]
+            return answer_rows(catalog.sql(sql_of_model(sql), given), limit)
+
+        return _short(await _on(live, rows))
 
     @server.prompt()
     def answer_question(question: str) -> str:
@@ -253,7 +261,9 @@ def _add_resources(server: Server, live: LiveCatalog) -> None:
     @server.resource("dovetail://schema/{table}", mime_type="text/plain")
     async def schema(table: str) -> str:
         """CREATE TABLE of one table, with example values."""
-        return await _on(live, lambda catalog: ddl([catalog[unquote(table)]]), ResourceError)
+        return await _on(
+            live, lambda catalog: ddl([find_table(catalog, unquote(table))]), ResourceError
+        )
 
 
 def _add_describing(server: Server, live: LiveCatalog) -> None:

@@ -164,10 +164,10 @@ def group_name(hubs: Sequence[TableId]) -> str:
 
 def _thing(name: str) -> str:
     """What a table holds, in the plural; a name that is no words is told as it is."""
-    *front, last = entity(name)
-    if not all(word.isalpha() for word in (*front, last)):
+    words = entity(name)
+    if not words or not all(word.isalpha() for word in words):
         return unqualified(name)
-    return " ".join((*front, plural(last)))
+    return " ".join((*words[:-1], plural(words[-1])))
 
 
 @dataclass(frozen=True, slots=True)

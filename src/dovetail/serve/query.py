@@ -21,6 +21,7 @@ from dovetail.domain import Table, TableSet
 from dovetail.errors import NotFoundError, UsageError
 from dovetail.serve.query_parts import Name, QueryParts
 from dovetail.serve.views import Rows, answer_rows, find_table, named_set, safe
+from dovetail.text import one_line, sql_lines, sql_of_model
 
 MOST_ROWS = 1_000
 
@@ -107,11 +108,13 @@ def add_queries(app: FastAPI, catalog_of: Callable[[Request], Catalog]) -> None:
             done = catalog.answer(str(wanted.question))
         else:
             tables = None if wanted.tables is None else _tables(catalog, wanted.tables)
-            done = catalog.sql(wanted.sql, tables, cancelled=_gone(request))
+            done = catalog.sql(sql_of_model(wanted.sql), tables, cancelled=_gone(request))
         if wanted.format != "json":
             return _file(done, wanted.format)
         seconds = round(sum(done.seconds.values()), 4)
-        return AnswerRows(sql=done.sql, result=answer_rows(done, wanted.limit), seconds=seconds)
+        return AnswerRows(
+            sql=sql_lines(done.sql), result=answer_rows(done, wanted.limit), seconds=seconds
+        )
 
     @app.post("/api/v1/joins/check")
     def check_join(request: Request, named: JoinNamed) -> JoinRows:
@@ -127,7 +130,7 @@ def add_queries(app: FastAPI, catalog_of: Callable[[Request], Catalog]) -> None:
 def written(found: TableSet) -> Written:
     """The query of a set."""
     parts = QueryParts.model_validate(found.parts)
-    return Written(sql=found.skeleton, reading=found.reading, parts=parts)
+    return Written(sql=sql_lines(found.skeleton), reading=one_line(found.reading), parts=parts)
 
 
 def _refuse_billed(catalog: Catalog, wanted: Answering) -> None:

@@ -263,7 +263,8 @@ def _add_tables(app: FastAPI, live: LiveCatalog) -> None:
         request: Request, limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000
     ) -> list[dict[str, Any]]:
         """Tables that are one logical table: copies, partitions, histories, views."""
-        return _catalog(live, request).families().to_list()[:limit]
+        listed: list[dict[str, Any]] = safe(_catalog(live, request).families().to_list()[:limit])
+        return listed
 
 
 def _add_joins(app: FastAPI, live: LiveCatalog) -> None:

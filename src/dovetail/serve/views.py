@@ -23,7 +23,7 @@ from dovetail.domain.schema import ddl
 from dovetail.domain.tables import NUMBERS, with_source_names
 from dovetail.errors import DovetailError, NotFoundError
 from dovetail.serve.query_parts import QueryParts
-from dovetail.text import cut, one_line
+from dovetail.text import cut, one_line, sql_for_model, sql_lines
 
 # Phrases to look for that are taken, of which the first few are searched, and characters of each.
 MOST_PHRASES, LONGEST_PHRASE = 20, 1_000
@@ -390,6 +390,7 @@ def found_tables(catalog: Catalog, found: TableSet) -> FoundTables:
         ],
         confidence=found.confidence,
         warnings=list(found.warnings),
+        reading=found.reading,
         alternatives=[list(map(str, other.tables)) for other in found.alternatives],
         nearest=list(map(str, found.nearest)),
         candidates=[
@@ -403,7 +404,7 @@ def found_tables(catalog: Catalog, found: TableSet) -> FoundTables:
         candidate_joins=_conditions(others.joins[:_CANDIDATES]),
         truncated=len(schema) > _SCHEMA,
     )
-    texts = {"ddl": schema[:_SCHEMA], "skeleton": found.skeleton, "reading": found.reading}
+    texts = {"ddl": schema[:_SCHEMA], "skeleton": sql_for_model(found.skeleton)}
     return FoundTables.model_validate(safe(told.model_dump()) | texts)
 
 
@@ -418,7 +419,7 @@ def set_json(catalog: Catalog, found: TableSet) -> TableSetDetail:
         "question": one_line(found.question),
         "ddl": schema[:_SCHEMA],
         "truncated": len(schema) > _SCHEMA,
-        "skeleton": found.skeleton,
+        "skeleton": sql_lines(found.skeleton),
         "prompt": catalog.prompt(found)[:_PROMPT] if found else "",
     }
     more = {

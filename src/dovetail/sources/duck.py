@@ -22,7 +22,7 @@ from dovetail.domain import sql
 from dovetail.errors import MissingExtraError, SourceError
 from dovetail.ports import Scan, ScannedColumn
 from dovetail.sources.projection import PLAIN, Columns, Field, fields_of
-from dovetail.text import cut
+from dovetail.text import cut, printable
 
 # A batch holds about this many cells, so that wide tables come in short batches.
 _CELLS_PER_BATCH = 1 << 21
@@ -268,5 +268,4 @@ def one_line(message: str) -> str:
     lines = [line.strip() for line in _cause(message).splitlines() if line.strip()]
     text = _CLASS.sub("", lines[0]) if lines else "unknown error"
     text = re.sub(r'^Failed to prepare query ".*?": ', "", text)
-    text = "".join(char if char.isprintable() else "\ufffd" for char in text)
-    return cut(text, 300)
+    return cut(printable(text), 300)

@@ -13,11 +13,11 @@ from dovetail.cli.output import (
     JsonOption,
     console,
     print_json,
-    printable,
     progress_bar,
     rich_table,
     settings_for,
 )
+from dovetail.text import printable
 from dovetail_bench.cli.options import DataArgument, numbers
 
 _SHOWN = 10
