@@ -124,6 +124,10 @@ async def _every_tool(client: Client) -> None:
     assert [column["name"] for column in weather["columns"]] == ["station", "rainfall"]
     path = await call(client, "join_path", start="customers", end="products")
     assert (path["found"], len(path["joins"])) == (True, 3)
+    assert "columns" not in path
+    apart = await call(client, "join_path", start="weather", end="products")
+    assert not apart.get("found")
+    assert apart["columns"]["shop::weather"] == ["station", "rainfall"]
     rows = await call(client, "sample_rows", table="suppliers", limit=2)
     assert rows["columns"] == ["supplier_no", "company", "country"]
     assert (len(rows["rows"]), rows["truncated"]) == (2, True)
@@ -201,6 +205,7 @@ def test_phrases_say_which_tables_an_agent_expects(folder: Path) -> None:
         others = {one["id"]: one for one in found["candidates"]}
         assert not others.keys() & {one["id"] for one in found["tables"]}
         assert "rainfall" in others["shop::weather"]["columns"]
+        assert next(iter(others)) == "shop::weather", "what was looked for comes first"
         many = ["orders"] * 21
         assert "looking_for" in await complaint(
             client, "find_tables", question=QUESTION, looking_for=many
@@ -229,7 +234,7 @@ def test_candidates_are_told_with_their_joins(folder: Path) -> None:
         (products,) = [one for one in found["candidates"] if one["id"] == "shop::products"]
         assert products.keys() == {"id", "description", "columns"}
         joined = "products.supplier_no = suppliers.supplier_no ("
-        assert [line for line in found["candidate_joins"] if line.startswith(joined)]
+        assert found["candidate_joins"][0].startswith(joined), "of the likeliest first"
 
     using(mcp_server(LiveCatalog(folder / "catalog", NO_MODELS)), use)
 

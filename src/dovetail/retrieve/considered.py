@@ -19,7 +19,7 @@ from dovetail.text import cut, escape
 
 # Candidates that are told; columns of each, those that decide and others; how many of these have
 # an example; and characters of a description.
-_MOST, _COLUMNS, _OTHER_COLUMNS, _EXAMPLES, _LONGEST = 16, 8, 4, 3, 120
+_MOST, _COLUMNS, _OTHER_COLUMNS, _EXAMPLES, _LONGEST = 16, 14, 10, 3, 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class ConsideredTable:
 @dataclass(frozen=True, slots=True)
 class Considered:
     """The candidates beside a set, the likeliest first; and the best join of every two tables that
-    they and the set have, but for those within the set."""
+    they and the set have, but for those within the set: those of the likeliest tables first."""
 
     tables: tuple[ConsideredTable, ...] = ()
     joins: tuple[JoinEdge, ...] = ()
@@ -51,8 +51,13 @@ def considered(searcher: Searcher, found: TableSet) -> Considered:
     if not others:
         return Considered()
     query = searcher.analyse(". ".join((found.question, *_looked_for(found))))
-    edges = joins_among(searcher.joins, (*chosen, *others))
-    outside = [edge for edge in edges if not {edge.left, edge.right} <= chosen.keys()]
+    rank = {table: at for at, table in enumerate((*chosen, *others))}
+    outside = [
+        edge
+        for edge in joins_among(searcher.joins, list(rank))
+        if not {edge.left, edge.right} <= chosen.keys()
+    ]
+    outside.sort(key=lambda edge: max(rank[edge.left], rank[edge.right]))
     return Considered(
         tuple(_shown(searcher, query, table) for table in others),
         tuple(outside),
@@ -60,11 +65,16 @@ def considered(searcher: Searcher, found: TableSet) -> Considered:
 
 
 def _candidates(found: TableSet) -> list[TableId]:
-    """The candidates of the last stage that has any, the most probable first."""
+    """The candidates of the last stage that has any, the most probable first.
+
+    Where somebody said what to look for they are in the order of the search, in which phrases take
+    turns: how probable a table is was told by the question alone.
+    """
     stages = [stage["candidates"] for stage in found.trace if "candidates" in stage]
     listed = stages[-1] if stages and isinstance(stages[-1], list) else []
     rows = [row for row in listed if isinstance(row, Mapping)]
-    rows.sort(key=lambda row: -float(row.get("probability", 0)))
+    if not any(_looked_for(found)):
+        rows.sort(key=lambda row: -float(row.get("probability", 0)))
     ends = (str(row.get("table", "")).partition("::") for row in rows)
     return [TableId(source, name) for source, _, name in ends]
 

@@ -66,6 +66,8 @@ _WRITES = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
 _MOST_TABLES, _MOST_FOUND, _MOST_ROWS, _MOST_LISTED = 20, 50, 200, 2_000
+# How sure the joins of a path are at least that is told where no surer one leads on.
+_GUESS = 0.2
 
 Section = Literal["joins", "tables", "terms", "about", "domains"]
 _NOTE_KEY = "joins: 'orders.client = customers.id'; tables, about: a table; terms: a word."
@@ -120,10 +122,14 @@ class Noted(BaseModel):
 
 
 class Path(BaseModel):
-    """The joins that lead from one table to another, in order; none where `found` is false."""
+    """The joins that lead from one table to another, in order.
+
+    Where `found` is false they are guesses, if there are any, and `columns` are those of the two.
+    """
 
     found: bool
-    joins: list[JoinBrief]
+    joins: list[JoinBrief] = []
+    columns: dict[str, list[str]] = {}
 
 
 def mcp_server(live: LiveCatalog, *, notes: bool = False) -> Server:
@@ -191,8 +197,17 @@ def _add_finding(server: Server, live: LiveCatalog) -> None:
         """Find the surest chain of joins from one table to another."""
 
         def path(catalog: Catalog) -> Path:
-            edges = catalog.path(*(find_table(catalog, name).id for name in (start, end)))
-            return Path(found=bool(edges), joins=[join(edge, JoinBrief) for edge in edges])
+            ends = [find_table(catalog, name) for name in (start, end)]
+            surest = catalog.path(ends[0].id, ends[1].id)
+            edges = surest or catalog.path(ends[0].id, ends[1].id, least=_GUESS)
+            columns = {
+                one_line(str(one.id)): [
+                    one_line(column.name) for column in one.columns[:_MOST_FOUND]
+                ]
+                for one in ([] if surest else ends)
+            }
+            listed = [join(edge, JoinBrief) for edge in edges]
+            return Path(found=bool(surest), joins=listed, columns=columns)
 
         return _short(await _on(live, path))
 

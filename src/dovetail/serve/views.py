@@ -32,7 +32,7 @@ MOST_PHRASES, LONGEST_PHRASE = 20, 1_000
 MOST_COLUMNS, _EXAMPLES, _MEMBERS, _ROWS = 200, 3, 200, 8
 _CELL, _TEXT, _SCHEMA, _PROMPT = 200, 1_000, 20_000, 40_000
 # Of what an agent is told: candidates with their joins, columns of each, characters on it.
-_CANDIDATES, _CANDIDATE_COLUMNS, _SENTENCE = 5, 5, 100
+_CANDIDATES, _CANDIDATE_JOINS, _CANDIDATE_COLUMNS, _SENTENCE = 7, 8, 12, 100
 
 
 # A cell of a row, as JSON has it; whole numbers beyond this bound are texts, for not all readers of
@@ -373,6 +373,8 @@ def found_tables(catalog: Catalog, found: TableSet) -> FoundTables:
     schema, others = ddl(found.details, names=found.names, examples=1), catalog.considered(found)
     names = catalog.reader.source_names
     short = {label: name for label, name in names.items() if len(name) < len(label)}
+    listed = {*found.ids, *(one.id for one in others.tables[:_CANDIDATES])}
+    joins = [edge for edge in others.joins if {edge.left, edge.right} <= listed]
     told = FoundTables(
         nothing_fits=not found,
         tables=[
@@ -401,7 +403,7 @@ def found_tables(catalog: Catalog, found: TableSet) -> FoundTables:
             )
             for one in others.tables[:_CANDIDATES]
         ],
-        candidate_joins=_conditions(others.joins[:_CANDIDATES]),
+        candidate_joins=_conditions(joins[:_CANDIDATE_JOINS]),
         truncated=len(schema) > _SCHEMA,
     )
     texts = {"ddl": schema[:_SCHEMA], "skeleton": sql_for_model(found.skeleton)}
