@@ -39,7 +39,7 @@ from dovetail.settings import Settings
 from dovetail.text import sql_for_model
 from tests.support.command_line import run
 
-PLAIN = Settings(embedder="none", use_notes=False)
+PLAIN = Settings(embedder="none", use_notes=False, workers=1)
 # Texts of several lines, of what goes out as JSON.
 _LINES = frozenset(("ddl", "skeleton", "prompt", "sql"))
 _TAGS = frozenset(
@@ -150,6 +150,7 @@ class Attack:
             f"db={sources / 'db.sqlite'}", f"files={sources / 'files'}",
             into=self.folder / "catalog", settings=PLAIN,
         )  # fmt: skip
+        self.live = LiveCatalog(self.folder / "catalog", PLAIN)
         with self.catalog:
             for way in (self._index, self._sql, self._ask, self._html, self._rest, self._mcp):
                 self._try(way.__name__, way)
@@ -300,8 +301,8 @@ class Attack:
 
     def _rest(self) -> None:
         logging.getLogger("httpx").setLevel(logging.WARNING)
-        live = LiveCatalog(self.folder / "catalog", PLAIN)
-        client = TestClient(rest_app(live, Access({}), log=False), base_url="http://127.0.0.1")
+        app = rest_app(self.live, Access({}), log=False)
+        client = TestClient(app, base_url="http://127.0.0.1")
 
         def get(path: str, **given: Any) -> Any:
             reply = client.get(f"/api/v1/{path}", params=given)
@@ -330,7 +331,7 @@ class Attack:
         self._clean_json("REST set", client.post("/api/v1/set", json=given).json())
 
     def _mcp(self) -> None:
-        tools = mcp_server(LiveCatalog(self.folder / "catalog", PLAIN))
+        tools = mcp_server(self.live)
         listed = [str(one) for one in asyncio.run(_read(tools, "dovetail://tables")).splitlines()]
         self._clean_lines("MCP list of tables", "\n".join(listed))
 
@@ -371,9 +372,12 @@ class Attack:
                 ["show", *where, "--", f"db::{given}"], ["search", *where, "--", given],
                 ["ask", *where, "--", f"{given} of customers"],
                 ["joins", *where, "--", f"db::{given}"],
-                ["sql", *where, "--", f"SELECT * FROM {identifier(given)} LIMIT 3"],
                 ["show", *where, "--json", "--", f"db::{given}"],
             ]  # fmt: skip
+        commands += [
+            ["sql", *where, "--", f"SELECT * FROM {identifier(name)} LIMIT 3"]
+            for name in self.names[::20]
+        ]
         for command in commands:
             done = run(*command, cwd=self.folder, DOVETAIL_EMBEDDER="none")
             self._clean_lines(f"dovetail {command[0]}", done.stdout + done.stderr)

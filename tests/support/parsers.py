@@ -166,7 +166,8 @@ def parsers(folder: Path) -> dict[str, Parser]:  # noqa: C901 - a table with wha
             (json.dumps({"tables": list(stored)}), json.dumps({"orders": stored[0]})), 10,
         ),
         "reply of a model that writes SQL": Parser(
-            extract_sql, ("Here:\n```sql\nSELECT 1;\n```", "<sql>SELECT 1</sql>", "SELECT 1"), 10
+            lambda text: extract_sql(text).encode(),
+            ("Here:\n```sql\nSELECT 1;\n```", "<sql>SELECT 1</sql>", "SELECT 1"), 10,
         ),
         "chat completion": Parser(
             lambda text: read_completion(
@@ -293,22 +294,28 @@ def fuzz(known: Mapping[str, Parser], seed: int, count: int) -> tuple[Counter[st
     draw = random.Random(seed)
     outcomes: Counter[str] = Counter()
     wrong: list[str] = []
-    before = signal.signal(signal.SIGPROF, _ring)
     for name in draw.choices(list(known), [each.weight for each in known.values()], k=count):
-        text = changed(draw.choice(known[name].good), draw)
-        signal.setitimer(signal.ITIMER_PROF, SECONDS)
-        try:
-            known[name].parse(text)
-            outcomes[f"{name}: read"] += 1
-        except DovetailError:
-            outcomes[f"{name}: one error of ours"] += 1
-        except Exception as error:  # noqa: BLE001 - that is what is looked for
-            outcomes[f"{name}: wrong"] += 1
-            wrong.append(f"{name}: {type(error).__name__}: {str(error)[:80]!r}: {text[:300]!r}")
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-    signal.signal(signal.SIGPROF, before)
+        outcome, case = tried(name, known[name], changed(draw.choice(known[name].good), draw))
+        outcomes += outcome
+        wrong += case
     return outcomes, wrong
+
+
+def tried(name: str, parser: Parser, text: str) -> tuple[Counter[str], list[str]]:
+    """How one text ended, and what is wrong with that."""
+    before = signal.signal(signal.SIGPROF, _ring)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    try:
+        parser.parse(text)
+        return Counter([f"{name}: read"]), []
+    except DovetailError:
+        return Counter([f"{name}: one error of ours"]), []
+    except Exception as error:  # noqa: BLE001 - that is what is looked for
+        case = f"{name}: {type(error).__name__}: {str(error)[:80]!r}: {text[:300]!r}"
+        return Counter([f"{name}: wrong"]), [case]
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def _ring(_: int, __: FrameType | None) -> None:

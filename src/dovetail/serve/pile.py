@@ -157,6 +157,8 @@ def group_name(hubs: Sequence[TableId]) -> str:
 
     >>> group_name([TableId("crm", n) for n in ("tbl_order", "orders_2023", "customers", "KNA1")])
     'orders and customers'
+    >>> group_name([TableId("crm", "?!")])
+    '?!'
     """
     things = dict.fromkeys(_thing(table.name) for table in hubs[:_HUBS])
     return " and ".join(list(things)[:2])
