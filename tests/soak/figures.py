@@ -10,7 +10,8 @@ from typing import TypedDict
 
 
 class Figures(TypedDict, total=False):
-    """The number of cases, how often each outcome came, what went wrong, and how long it took."""
+    """The number of cases, how often each outcome came, what went wrong, how long it took, and
+    what was measured beside."""
 
     cases: int
     outcomes: dict[str, int]
@@ -26,6 +27,16 @@ def figures(outcomes: Counter[str], wrong: list[str]) -> Figures:
         "outcomes": dict(outcomes.most_common()),
         "wrong": wrong,
     }
+
+
+def together(one: Figures, other: Figures) -> Figures:
+    """The figures of two runs of a part, of different seeds; what was measured is the last's."""
+    found = figures(Counter(one["outcomes"]) + Counter(other["outcomes"]), [])
+    found["wrong"] = one["wrong"] + other["wrong"]
+    found["seconds"] = one["seconds"] + other["seconds"]
+    if "measured" in other:
+        found["measured"] = other["measured"]
+    return found
 
 
 def in_chunks(

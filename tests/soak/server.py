@@ -54,7 +54,7 @@ def server(seed: int, count: int, processes: int) -> Figures:
                 seen = _get(port, f"/api/v1/tables/news_{number}")
                 wrong += [] if seen == 200 else [f"update {number} is not seen: {seen}"]
                 memory.append(_megabytes(process.pid))
-                if number % max(1, rounds // 20) == 0:
+                if number % max(1, rounds // 10) == 0:
                     print(f"{number:>5} updates, {memory[-1]} MB", file=sys.stderr, flush=True)
     found = figures(outcomes, [*wrong, *(how for how in outcomes if how not in _GOOD)])
     tenth = max(1, rounds // 10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,9 @@ import typer
 
 from dovetail.cli.output import CatalogOption, settings_for
 from dovetail.errors import MissingExtraError, UsageError
+
+# How the C library's mallopt calls the number of its stores.
+_ARENAS = -8
 
 
 def serve(
@@ -43,7 +47,7 @@ def serve(
         import uvicorn
     except ImportError:
         raise MissingExtraError("the REST server", "server") from None
-    _one_thread_a_question()
+    _prepare_process()
     from dovetail.serve.guarded import RequestLimits, is_this_machine, read_access
     from dovetail.serve.live_catalog import LiveCatalog
     from dovetail.serve.rest import rest_app
@@ -95,7 +99,7 @@ def mcp(
     """
     if notes and tables:
         raise UsageError("--notes lets all tables be described: leave out --tables, or --notes")
-    _one_thread_a_question()
+    _prepare_process()
     from dovetail.serve.live_catalog import LiveCatalog
     from dovetail.serve.mcp import serve_mcp
 
@@ -103,7 +107,15 @@ def mcp(
     serve_mcp(LiveCatalog(settings.catalog, settings, tables or ()), http, notes=notes)
 
 
-def _one_thread_a_question() -> None:
-    """Keep NumPy's library from starting threads for the small products of a question: they wait
-    for work by turning round, which took as much of the processor as all else together."""
+def _prepare_process() -> None:
+    """Set up libraries, before they are loaded, for a process that answers in threads for weeks.
+
+    NumPy's starts threads for products as small as a question's, which wait for work by turning
+    round: that took as much of the processor as all else together. The C library keeps what is
+    freed apart for each thread, and Arrow has its own store: with one for all, what a generation
+    of the catalog leaves behind is room for the next.
+    """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    if (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)) is not None:
+        mallopt(_ARENAS, 2)
