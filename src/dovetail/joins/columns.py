@@ -35,13 +35,13 @@ from dovetail.joins.sketches import SetFacts, SketchLookup, holding, ranges_of, 
 from dovetail.names.conventions import naming_conventions
 from dovetail.names.references import refers
 from dovetail.names.table_name import entity
-from dovetail.names.words import core, identifies, without_table_prefix
+from dovetail.names.words import core, identifies, is_language, without_table_prefix
 from dovetail.ports import Json
 
 # A day, a month or a quarter as people write it, with the time of day or without.
 _PERIOD = re.compile(
     r"\d{4}[-/.](0?[1-9]|1[0-2]|[Qq][1-4])([-/.]\d{1,2}([ T].*)?)?"
-    r"|\d{1,2}[-/.]\d{1,2}[-/.](\d\d|\d{4})([ T].*)?"
+    r"|(0?[1-9]|[12]\d|3[01])[-/.](0?[1-9]|[12]\d|3[01])[-/.](\d\d|\d{4})([ T].*)?"
     r"|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])?"
 )
 _CODE = re.compile(
@@ -57,7 +57,7 @@ _VERY_MANY_CODES, _SOME_OF_THEM = 100, 0.3
 _DIGIT, _LETTER, _BEYOND = 2.3, 1.8, 3.0
 _SHORT_CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_])(?!.*[^\W\d_]{7})(?!.*\W.*\W.*\W)\S{4,}")
 # How many numbers, and from which on, are codes, if no more than this share of all between them.
-_SOME, _LONG, _SPARSE = 10, 100_000, 0.05
+_SOME, _LONG, _SPARSE = 10, 100_000, 0.25
 # Beyond so many times the median of a column's numbers are a few that say nothing of the others.
 _FAR = 2.5
 # A number behind letters, without punctuation, and the share of examples that must be such.
@@ -65,6 +65,8 @@ _NUMBERED = re.compile(r"[A-Za-z]*(\d{1,18})")
 _MOSTLY = 0.5
 _GONE = str.maketrans("", "", PUNCTUATION)
 _LETTERS = re.compile(r"[^\W\d_]*")
+# Columns that a table of texts by language has at most.
+_TEXTS = 5
 # The file that a table is in, as the state of its source tells it.
 _FIRST_FILE = re.compile(r'{"files":\[\["((?:[^"\\]|\\.)*)"')
 # Tables with no more rows than these say nothing by their values.
@@ -107,7 +109,8 @@ class ColumnArrays:
     `period` flags days and months. `codes` flags text that chance does not make twice, such as
     policy numbers and e-mail addresses: it means the same wherever it occurs. `estimated` flags
     tables that only a sample was read of, and is None if all were read whole. `files` flags tables
-    that are files of a folder; None if none are. `prefix` are the letters that a column's smallest
+    that are files of a folder, `texts` those that hold what the rows of others are called in some
+    languages, and little more; None if none are. `prefix` are the letters that a column's smallest
     value begins with. `whole` is the number of the table that each table is a part of, its own for
     one that is kept in parts, else -1.
     """
@@ -134,6 +137,7 @@ class ColumnArrays:
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     estimated: Flags | None = None
     files: Flags | None = None
+    texts: Flags | None = None
     whole: Ints | None = None
 
     def __len__(self) -> int:
@@ -154,6 +158,11 @@ class ColumnArrays:
             return np.ones(len(self), dtype=np.bool_)
         may: Flags = self.whole[self.table] != self.table
         return may
+
+    @property
+    def names(self) -> Flags:
+        """Which columns hold texts that are neither codes nor numbers, nor days."""
+        return ~self.number & self.text & ~self.codes & ~self.period
 
     @property
     def reach(self) -> Floats:
@@ -234,6 +243,7 @@ class ColumnArrays:
             prefix=[_letters(text) for text in columns["minimum"].to_pylist()],
             thresholds=thresholds.resolved(catalog),
             files=_files(tables),
+            texts=_tables_of_texts(names, table, widths),
         )
 
 
@@ -497,6 +507,14 @@ def _files(tables: pa.Table) -> Flags:
     return np.array([len(own[source]) > 1 for source in sources], dtype=np.bool_)
 
 
+def _tables_of_texts(names: Sequence[str], table: Ints, widths: Ints) -> Flags:
+    """Which tables have a column called a language, and few others."""
+    found = np.zeros(len(widths), dtype=np.bool_)
+    for column in np.flatnonzero(widths[table] <= _TEXTS).tolist():
+        found[table[column]] |= is_language(names[column])
+    return found
+
+
 def _periods(columns: pa.Table, filled: Ints) -> Flags:
     """Columns of days, months or quarters: by their kind, or by all of their examples.
 
@@ -521,12 +539,14 @@ def _letters(text: str | None) -> str:
 
 
 def _codes(examples: pa.ChunkedArray, number: Flags, distinct: Ints) -> Flags:
-    """Columns of text all of whose examples are codes, or addresses of mail."""
+    """Columns of text all of whose examples are codes, or addresses of mail; masked ones, too."""
     listed = examples.combine_chunks()
     alike = _share_like(listed, r"@|«|\d.*\d|\d.*[A-Za-z]|[A-Za-z].*\d")
-    flags: Flags = ~number & (alike == 1.0)
+    flags: Flags = alike == 1.0
     for column in np.flatnonzero(flags).tolist():
-        flags[column] = are_codes(listed[column].as_py(), int(distinct[column]))
+        texts = listed[column].as_py()
+        codes = not number[column] and are_codes(texts, int(distinct[column]))
+        flags[column] = codes or all(text.startswith("«") for text in texts)  # what is masked
     return flags
 
 

@@ -8,7 +8,6 @@ values bear it out. What a model wrote is not asked: it guessed by the same name
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,9 +16,9 @@ from dataclasses import dataclass, replace
 from dovetail.catalog.descriptions import laid_descriptions
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import DICTIONARY, JoinEdge, Table, TableId
-from dovetail.joins.edges import in_order
+from dovetail.joins.edges import in_order, shifted
 from dovetail.joins.queried import in_normal_form, stated_edge
-from dovetail.names.words import counts
+from dovetail.names.words import Words, core, counts, identifies
 
 # Evidence: the comment on the column names the table.
 COMMENT = "comment"
@@ -28,9 +27,10 @@ COMMENT = "comment"
 _NAMED = 4.0
 # The share of rows that must find a partner for a comment to make an edge.
 _BORNE_OUT = 0.9
-_LEAST = 1e-6
 # Tables of one name beyond which it names none of them.
 _MOST = 3
+# Words of a comment that is the name of a key, at most; and what stands around a remark.
+_LABEL, _REMARKS = 3, re.compile(r"[(),;:]")
 # Names with dots in them.
 _TOKEN = re.compile(r"[^\W_][\w$#]*(?:\.[\w$#]+)*")
 # Characters before a name in which words may point at it; these, with what may stand between.
@@ -52,14 +52,30 @@ class _Citation:
 
 
 class _Tables:
-    """The tables of a catalog by their names, with and without a schema."""
+    """The tables of a catalog by their names, with and without a schema, and by what the comment on
+    the first column calls their key."""
 
-    def __init__(self, ids: Sequence[TableId]) -> None:
+    def __init__(self, catalog: CatalogReader, comments: Sequence[str | None]) -> None:
         self._by_name: dict[str, list[TableId]] = defaultdict(list)
-        for table in ids:
+        self._by_label: dict[tuple[str, Words], list[TableId]] = defaultdict(list)
+        self._key: dict[TableId, str] = {}
+        columns, starts = catalog.records.columns, catalog.records.bounds.tolist()
+        for table, first in zip(catalog.ids, starts, strict=False):
             name = table.name.casefold()
             for known in {name, name.rpartition(".")[2]}:
                 self._by_name[known].append(table)
+            label = comments[first] if first < len(comments) else ""
+            called = core(label) if label and len(label.split()) <= _LABEL else ()
+            if called and identifies(label or "") and columns["unique"][first].as_py():
+                self._by_label[table.source, called].append(table)
+                self._key[table] = columns["name"][first].as_py()
+
+    def labelled(self, own: TableId, comment: str) -> list[_Citation]:
+        """The tables of the same source whose key a comment ends with, or a remark in it."""
+        said = [core(part) for part in _REMARKS.split(comment) if part.strip()]
+        ends = {called[-length:] for called in said for length in range(1, _LABEL + 1)}
+        tables = [t for end in sorted(ends) for t in self._by_label.get((own.source, end), ())]
+        return [_Citation(table, self._key[table]) for table in self._near(own, tables)]
 
     def cited(self, own: TableId, comment: str) -> list[_Citation]:
         """The other tables that a comment on a column of a table names."""
@@ -102,7 +118,7 @@ def with_comments(catalog: CatalogReader, edges: Sequence[JoinEdge]) -> Sequence
     said: list[JoinEdge] = []
     for edge in edges:
         citation = _citation_of(edge, citations)
-        said.append(edge if citation is None else _shifted(edge))
+        said.append(edge if citation is None else shifted(edge, _NAMED, {COMMENT: 1.0}))
         if citation is not None:
             found.add((edge.left, edge.columns[0][0], edge.right))
     for (table, column), named in citations.items():
@@ -126,8 +142,9 @@ def _citations(catalog: CatalogReader) -> Iterator[tuple[tuple[TableId, str], li
         for at in range(start, end):
             if not comments[at] or (table, names[at]) in by_models or counts(names[at]):
                 continue
-            tables = tables or _Tables(catalog.ids)
-            if cited := tables.cited(table, comments[at]):
+            tables = tables or _Tables(catalog, comments)
+            cited = tables.cited(table, comments[at]) or tables.labelled(table, comments[at])
+            if cited:
                 yield (table, names[at]), cited
 
 
@@ -159,13 +176,6 @@ def _new(catalog: CatalogReader, table: Table, column: str, citation: _Citation)
         edge = in_normal_form(catalog, stated_edge(catalog, table, parent, ((column, key),), {}))
         share = edge.match_rate * table.rows / max(filled, 1)
         if edge.left == table.id and share >= _BORNE_OUT:
-            evidence = {"row_containment": round(share, 6)}
-            return [_shifted(replace(edge, score=0.5, evidence=evidence))]
+            evidence = {"row_containment": round(share, 6), COMMENT: 1.0}
+            return [shifted(replace(edge, score=0.5), _NAMED, evidence)]
     return []
-
-
-def _shifted(edge: JoinEdge) -> JoinEdge:
-    """An edge that a comment speaks for; never less sure than it was."""
-    score = min(max(edge.score, _LEAST), 1 - _LEAST)
-    moved = round(1 / (1 + math.exp(-math.log(score / (1 - score)) - _NAMED)), 6)
-    return replace(edge, score=max(moved, edge.score), evidence={**edge.evidence, COMMENT: 1.0})

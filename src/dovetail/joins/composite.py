@@ -284,8 +284,25 @@ def composite(rows: RowReader, question: Json) -> list[list[int]]:
             if counted is not None:
                 keys.append([*numbers, *counted])
         if keys:
-            return keys
+            return [_widened(rows, child, parent, parts, key) for key in keys]
     return []
+
+
+def _widened(
+    rows: RowReader, child: TableId, parent: TableId, parts: Sequence[Part], key: list[int]
+) -> list[int]:
+    """A key with the columns that stand before its last one in the parent, if the child has them
+    too: company, number and year identify a document, though number and year alone would do."""
+    numbers = key[:-4]
+    last = max(parts[number][1] for number in numbers)
+    front = [
+        number for number, (_, column) in enumerate(parts) if column < last or number in numbers
+    ]
+    columns = {parts[number][1] for number in front}
+    if len(front) != last + 1 or columns != set(range(last + 1)) or last >= _MOST_COLUMNS:
+        return key
+    counted = _counted(rows, child, parent, [parts[number] for number in front])
+    return key if counted is None else [*front, *counted]
 
 
 def _apart(parts: Sequence[Part], chosen: Sequence[int]) -> bool:

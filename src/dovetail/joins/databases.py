@@ -125,7 +125,7 @@ def score_jointly(
     if arrays.thresholds.sources:
         backward |= copies_apart(arrays, candidates, versions) & (features.across > 0)
         own = np.where(versions | backward, -np.inf, rank)
-        versions |= satellites(arrays, candidates, own, logit, features.name, rung)
+        versions |= satellites(arrays, candidates, own, logit, features, rung)
         versions |= unnamed(candidates, features)
     order = _name_order(arrays, candidates)
     levels = list(weights.levels)
@@ -136,7 +136,7 @@ def score_jointly(
             near = apart = np.zeros(len(rank))
         else:
             near, apart = databases.near(left, right)
-        penalty = weights.clash * (blocked | backward)
+        penalty = weights.clash * blocked + weights.turned * backward
         nearer = rank - penalty + weights.source * near
         competitors = np.round(competition(arrays, candidates, nearer, versions, weights), 9)
         total = logit - penalty - weights.competitor * competitors
@@ -194,7 +194,8 @@ def copies_apart(arrays: ColumnArrays, candidates: Candidates, versions: Flags) 
 
 def backwards(arrays: ColumnArrays, candidates: Candidates, rank: Floats) -> Flags:
     """Of two keys that hold each other's values, which way round is the weaker: only one of them is
-    the master. Of equals the one with fewer values refers to the other."""
+    the master. Of equals the one with fewer values refers to the other, then the one whose table
+    comes later by name."""
     child, parent, count = candidates.child, candidates.parent, len(arrays)
     forward, turned = child * count + parent, parent * count + child
     order = np.argsort(forward)
@@ -204,8 +205,12 @@ def backwards(arrays: ColumnArrays, candidates: Candidates, rank: Floats) -> Fla
     both = np.flatnonzero(forward[other] == turned)
     flags = np.zeros(len(child), dtype=np.bool_)
     own, turn = np.round(rank[both], 9), np.round(rank[other[both]], 9)
-    larger = arrays.distinct[child[both]] > arrays.distinct[parent[both]]
-    flags[both] = (own < turn) | ((own == turn) & larger)
+    names = _alphabetical([table.name for table in arrays.ids])
+    left, right = (
+        arrays.distinct[side] * len(names) - names[arrays.table[side]]
+        for side in (child[both], parent[both])
+    )
+    flags[both] = (own < turn) | ((own == turn) & (left > right))
     return flags
 
 
@@ -214,15 +219,15 @@ def satellites(
     candidates: Candidates,
     rank: Floats,
     logit: Floats,
-    name: Floats,
+    features: Features,
     rung: Floats,
 ) -> Flags:
     """Which candidates lead to a column that itself refers to the master of the child's domain.
 
     A member of a domain joins its master, not the nearest column that happens to hold its values:
     where the parent's own best parent holds the child's rows too, is of no other system than the
-    parent is, writes keys as the parent does, and the child is named after it as far, it is the
-    master of both.
+    parent is, writes keys as the parent does, and the child is named after it as far, or the parent
+    is made from others, it is the master of both.
     """
     child, parent, count = candidates.child, candidates.parent, len(arrays)
     order = np.lexsort((parent, -rank, child))
@@ -240,7 +245,9 @@ def satellites(
     near = source[master[parent]] == source[parent]
     holds = candidates.rows[other] >= _AS_MANY * candidates.rows
     flags: Flags = (master[parent] >= 0) & (pairs[other] == wanted) & near & holds
-    return flags & (logit[other] > 0) & (name[other] >= name) & (rung[other] <= rung)
+    flags &= (logit[other] > 0) | (logit[other] >= logit)
+    named = (features.name[other] >= features.name) | (features.copy > features.copy[other])
+    return flags & named & (rung[other] <= rung)
 
 
 def unnamed(candidates: Candidates, features: Features) -> Flags:

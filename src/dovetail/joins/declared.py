@@ -20,7 +20,7 @@ from dovetail.arrays import found_in
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.domain import DeclaredKeys, JoinEdge, TableId
-from dovetail.joins.edges import cardinality, in_order
+from dovetail.joins.edges import cardinality, in_order, shifted
 from dovetail.joins.features import DEFAULT_WEIGHTS, Weights
 
 # Evidence: the key is declared; so many of the child's values have no partner, or several.
@@ -30,7 +30,6 @@ SEVERAL = "values_with_several_partners"
 _ELSEWHERE = 3.0
 # Edges that are weighed by other things than single columns.
 _APART = ("composite", "self", "names_only")
-_LEAST = 1e-6
 
 Columns = tuple[tuple[str, str], ...]
 
@@ -275,8 +274,4 @@ def _reweighed(
     target = refers.get((edge.left, own))
     if target is not None and target[0].source == edge.right.source and target[0] != edge.right:
         shift -= _ELSEWHERE * target[1]
-    if not shift:
-        return edge
-    score = min(max(edge.score, _LEAST), 1 - _LEAST)
-    logit = math.log(score / (1 - score)) + shift
-    return replace(edge, score=round(1 / (1 + math.exp(-logit)), 6))
+    return shifted(edge, shift, lower=True) if shift else edge

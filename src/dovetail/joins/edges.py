@@ -4,8 +4,10 @@ few of the thousands there are, and loads none of what works them out.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import overload
 
@@ -20,7 +22,7 @@ from dovetail.domain.sql import QueryNames
 
 FILE = "edges.parquet"
 # How joins are scored: evidence of another version is made again.
-SCORING_VERSION = 16
+SCORING_VERSION = 17
 SCHEMA = pa.schema(
     [
         ("left_source", pa.string()),
@@ -60,6 +62,23 @@ def in_order(edges: list[JoinEdge]) -> list[JoinEdge]:
         return -edge.score, edge.left, edge.right, edge.columns
 
     return sorted(edges, key=order)
+
+
+# Scores nearer to 0 or 1 than this weigh as this one does.
+_LEAST = 1e-6
+
+
+def shifted(
+    edge: JoinEdge, nats: float, said: Mapping[str, float] | None = None, *, lower: bool = False
+) -> JoinEdge:
+    """An edge that something more speaks for, which its evidence says.
+
+    It never becomes less sure, unless what speaks against it may `lower` its score.
+    """
+    score = min(max(edge.score, _LEAST), 1 - _LEAST)
+    moved = round(1 / (1 + math.exp(-math.log(score / (1 - score)) - nats)), 6)
+    score = moved if lower else max(moved, edge.score)
+    return replace(edge, score=score, evidence={**edge.evidence, **(said or {})})
 
 
 def cardinality(left: bool, right: bool) -> str:

@@ -50,6 +50,7 @@ class Weights:
     competitor: float = 0.693  # every equal competitor halves the odds
     clear: float = 0.7  # an edge may found a database while its competitors together weigh less
     clash: float = 6.0  # two tables of one name in one database: as good as excluded
+    turned: float = 20.0  # of two keys that hold each other's values the weaker is no parent
     proof: float = 5.0  # nats at which a chance inclusion is out of the question
     levels: tuple[float, ...] = (
         0.95,
@@ -75,8 +76,8 @@ _FEW = 20
 _SOME = 4
 # How much more than a number of any other name one that is called a count is a measure.
 _COUNT = 2.0
-# Codes in common that are no chance.
-_CODES = 10
+# Codes in common that are no chance, and the share of rows that must be found if they are names.
+_CODES, _ALL_NAMES = 10, 0.95
 # Twice the sparsity above which values are distinctive.
 _DISTINCTIVE = 0.05
 
@@ -121,6 +122,7 @@ class ColumnFacts:
     # As child or parent.
     rarity: Floats  # how few tables hold its values
     code: Flags  # its values mean the same thing wherever they stand
+    names: Flags  # it holds texts that are no codes
     period: Flags  # it holds days or months, and is not called a key of them
     day: Flags  # it holds days or months
     names_key: Flags  # its name has an id-word
@@ -162,6 +164,7 @@ class ColumnFacts:
         return cls(
             rarity=information.rarity,
             code=arrays.codes,
+            names=arrays.names,
             period=arrays.period & ~key_word,
             day=arrays.period,
             names_key=id_word,
@@ -323,7 +326,8 @@ class PairFeatures:
 
     Per column: its `table`, the `distinct` values, the `filled` rows, the number of its name
     (`names`), and its `facts`. Per table: the number of its source (`sources`), where
-    `sources_count`, whether it is one of several `files`, and its row of `conventions`.
+    `sources_count`, whether it is one of several `files`, whether it holds `texts` by language, and
+    its row of `conventions`.
     """
 
     table: Ints
@@ -336,6 +340,7 @@ class PairFeatures:
     copies: CopyMarks
     sources: Ints
     files: Flags
+    texts: Flags
     high: Floats
     running: RunningNumbers
     behind_letters: Flags
@@ -367,6 +372,9 @@ class PairFeatures:
             files=np.zeros(len(arrays.ids), dtype=np.bool_)
             if arrays.files is None
             else arrays.files,
+            texts=np.zeros(len(arrays.ids), dtype=np.bool_)
+            if arrays.texts is None
+            else arrays.texts,
             high=np.where(arrays.number, arrays.high, np.nan),
             running=running or RunningNumbers.of(arrays),
             behind_letters=arrays.number
@@ -400,12 +408,14 @@ class PairFeatures:
         role = self.references.by_role(child, tables[1])
         both = facts.code[child] & facts.code[parent]
         named = np.where(role, 0, 1 - to_table)
-        # Called as the key is that it is found in, a number is no measure.
-        same = np.where(facts.names_key[parent], to_column, 0)
+        exact = (self.names[child] == self.names[parent]).astype(np.float64)
+        # Called as the key is that it is found in, a number is no measure: by an id-word, or to the
+        # letter as the first column of a table of its own system.
+        first = self.sources_count * (1 - across) * facts.counter[parent] * exact
+        same = np.where(facts.names_key[parent] | (first > 0), to_column, 0)
         measure, none = facts.plain[child] * np.minimum(named, 1 - same), np.zeros(len(child))
         measure = np.where(both, 0, measure)
         measure = np.where(facts.counts[child], facts.plain[child] * _COUNT, measure)
-        exact = (self.names[child] == self.names[parent]).astype(np.float64)
         measure = np.maximum(measure, facts.position[child] * (_COUNT - exact))
         # A key inside a key, no word in common, values beyond chance: a table of a subtype.
         subtype = value * facts.own_name[parent] * (to_column == 0)
@@ -420,7 +430,7 @@ class PairFeatures:
             repeat=facts.repeat[parent],
             convention=np.where(across > 0, np.maximum(convention, NEUTRAL), convention),
             exact=exact,
-            copy=self.copies.copied(*tables),
+            copy=np.maximum(self.copies.copied(*tables), self._made_from_others(*tables)),
             source=(self.sources_count - across) * ~self.files[tables[0]],
             across=across,
             calendar=(facts.period[child] | (facts.day[child] != facts.day[parent])).astype(
@@ -430,11 +440,30 @@ class PairFeatures:
             few=facts.few[parent],
             prefix=self._prefix(child, tables[1]),
             fit=none,
-            code=np.where(both, np.minimum(candidates.shared / _CODES, 1), 0.0),
+            code=self._code(candidates, across),
         )
         if not self.sources_count:
             return features
         return replace(features, fit=self._fit(child, parent, features))
+
+    def _code(self, candidates: Candidates, across: Floats) -> Floats:
+        """How many of ten codes two columns have in common. Files that people are sent have names
+        instead, of wards or towns; all of them must be in a list of another system."""
+        child, parent, facts = candidates.child, candidates.parent, self.facts
+        codes = facts.code[child] & facts.code[parent]
+        names = (across > 0) & facts.names[child] & facts.names[parent]
+        names &= self.files[self.table[child]] & ~self.files[self.table[parent]]
+        names &= (facts.repeat[parent] == 0) & (candidates.rows >= _ALL_NAMES * self.filled[child])
+        shared = np.minimum(candidates.shared / _CODES, 1)
+        code: Floats = np.where(codes | names, shared, 0.0)
+        return code
+
+    def _made_from_others(self, child: Ints, parent: Ints) -> Floats:
+        """1 where the parent is no master by what it is and the child may be one: a file among
+        files, which was exported from some system, or a table of texts by language."""
+        files = self.files[parent] & ~self.files[child] & self.sources_count
+        made: Floats = (files | (self.texts[parent] & ~self.texts[child])).astype(np.float64)
+        return made
 
     def _prefix(self, child: Ints, table: Ints) -> Floats:
         """How far the letters before a column's numbers abbreviate what a table is about."""

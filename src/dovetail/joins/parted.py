@@ -64,6 +64,9 @@ def with_parts(arrays: ColumnArrays, values: CatalogValues) -> ColumnArrays:
         prefix=[*arrays.prefix, *(arrays.prefix[column] for column in first.tolist())],
         estimated=sampled,
         whole=of_whole,
+        texts=None
+        if arrays.texts is None
+        else np.append(arrays.texts, [arrays.texts[whole.tables[0]] for whole in wholes]),
         files=None
         if arrays.files is None
         else np.append(arrays.files, [arrays.files[whole.tables[0]] for whole in wholes]),

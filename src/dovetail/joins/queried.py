@@ -18,7 +18,7 @@ from dovetail.domain import JoinEdge, Table
 from dovetail.domain.sql import PREFIX, rung
 from dovetail.errors import NotFoundError
 from dovetail.hashing import Hashes
-from dovetail.joins.edges import in_order
+from dovetail.joins.edges import in_order, shifted
 from dovetail.joins.transforms import ENOUGH, FORMS
 
 # Evidence: in how many queries the join was made.
@@ -27,7 +27,6 @@ QUERIES = "queries"
 _FIRST, _MOST = 2.0, 6.0
 # Nats against a join of columns that share no value.
 _NO_VALUE = 4.0
-_LEAST = 1e-6
 
 
 def with_queries(catalog: CatalogReader, edges: Iterable[JoinEdge], usage: Usage) -> list[JoinEdge]:
@@ -61,12 +60,8 @@ def _new(catalog: CatalogReader, uses: Iterable[JoinUse]) -> Iterator[JoinEdge]:
 
 def _raised(edge: JoinEdge, use: JoinUse, against: float) -> JoinEdge:
     """An edge with what queries say for it; never less sure than it was."""
-    score = min(max(edge.score, _LEAST), 1 - _LEAST)
     gain = min(_FIRST + math.log(max(use.queries, 1)), _MOST) - against
-    logit = math.log(score / (1 - score)) + gain
-    raised = round(1 / (1 + math.exp(-logit)), 6)
-    sure = raised if against else max(raised, edge.score)
-    return replace(edge, score=sure, evidence={**edge.evidence, QUERIES: float(use.queries)})
+    return shifted(edge, gain, {QUERIES: float(use.queries)}, lower=bool(against))
 
 
 def _key(left: object, right: object, columns: Iterable[tuple[str, str]]) -> object:

@@ -125,8 +125,10 @@ def _in_form(
     for at, each in enumerate(normalized):
         if numbers[at] and each is not None:
             high[at] = each.maximum
-    # Text that reads as numbers does not say how far these go: it counts as dense.
-    high = np.where(numbers & np.isnan(high), distinct, high)
+    # Text that reads as numbers does not say how far these go: it counts as dense; but not where
+    # it is masked, since that is done to what identifies.
+    masked = np.isnan(high) & arrays.codes[column]
+    high = np.where(numbers & np.isnan(high) & ~masked, distinct, high)
     low = np.nan_to_num(arrays.low[column])
     thresholds = arrays.thresholds
     key = (distinct > 0) & (distinct >= thresholds.unique * filled)
@@ -152,7 +154,8 @@ def _in_form(
     )
     sparse = numbers & (distinct >= _MANY) & (distinct < _SPARSE * (held.reach - low + 1))
     # A key of numbers far apart holds no others by chance, whoever else has these.
-    codes = np.where(numbers, sparse | (~key & (distinct >= _MANY)), arrays.codes[column])
+    sparse |= masked | (~key & (distinct >= _MANY))
+    codes = np.where(numbers, sparse, arrays.codes[column])
     return replace(held, codes=codes)
 
 

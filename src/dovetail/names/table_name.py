@@ -43,8 +43,8 @@ _WORDS = {
         testing dev uat qa sandbox dummy fake dnu deprecated obsolete todelete trash junk broken
         corrupt corrupted wip draft entwurf brouillon xx xxx zz zzz restore restored rollback premig
         mirror replica shadow work wrk""",
-    Marker.ARCHIVE: """old alt ancien vieux vieja viejo archive archives archived archiv arch arc
-        legacy retired closed cold""",
+    Marker.ARCHIVE: """old alt oud oude ancien vieux vieja viejo vecchio velho archive
+        archives archived archiv arch arc legacy retired closed cold""",
     Marker.VERSION: "new neu nuevo nouveau final finale latest current actual live rev ver version",
     Marker.DERIVED: """export exported extract extracted dump import imported load loaded raw snap
         snapshot snapshots sample sampled subset preview orig original clean cleaned cleansed dedup
@@ -110,7 +110,9 @@ REGIONS = frozenset(
     domestic foreign international""".split()  # noqa: SIM905 - words read best as text
 )
 # Conventions of warehouses in table names that name no thing.
-_TABLE_WORDS = frozenset(("tbl", "table", "ref", "dim", "fact", "lookup", "lkp", "tb", "t", "xref"))
+_TABLE_WORDS = frozenset(
+    "tbl table ref dim fact lookup lkp tb t xref header hdr master mst stamm stam".split()  # noqa: SIM905
+)
 # Files that a folder's one table is spread over: there the folder names the table.
 _PIECES = frozenset(("part", "data", "chunk", "file", "export"))
 _SCHEMA = re.compile(r"(?:[^\W\d]\w*\.){1,2}(?=[^\W\d]\w*$)")
@@ -350,7 +352,7 @@ def copy_marks(name: str) -> frozenset[str]:
     last = unqualified(name).casefold()
     parts = split(last)
     marks = {part for part in parts if part in _COPY_WORDS}
-    marks |= {part for part in parts if part.isdecimal() and len(part) >= _DATED}
+    marks |= {p for p in parts if p.isdecimal() and len(p) >= _DATED and p[0] != "0"}
     marks |= set(_VERSION.findall(last))
     # A table whose name says nothing else is no copy: there is nothing that it is one of.
     own = marks if len(marks) < len(parts) else set()

@@ -35,7 +35,7 @@ ID_WORDS = frozenset(
 )
 # Those that are often glued to a stem in lower case: custid, empno, deptcode.
 _GLUED = (
-    *("nummer", "uuid", "guid", "code", "kode", "nbr", "num", "cde", "key"),
+    *("nummer", "uuid", "guid", "code", "kode", "nbr", "num", "cde", "cod", "key"),
     *("id", "no", "nr", "fk", "pk"),
 )
 # English words that merely end like that.
@@ -62,7 +62,8 @@ _NO_PLURALS = frozenset(("pers", "lens"))
 # What tables of people are called by what they are about.
 _PERSONS = frozenset(
     """person people employee emp staff worker personnel user member partner party individual
-    colleague human operative workforce""".split()  # noqa: SIM905 - words read best as text
+    colleague human operative workforce technician cashier clerk operator planner nurse driver
+    engineer inspector officer""".split()  # noqa: SIM905 - words read best as text
 )
 _POSITIONS = frozenset(
     ("line", "pos", "position", "seq", "sequence", "row", "step", "zeile", "riga")
@@ -71,6 +72,9 @@ _POSITIONS = frozenset(
 _A_NAME = 100
 # "By" in several languages, at the end of a name: created_by, inserito_da, erfasst_von.
 _BY = frozenset(("by", "von", "durch", "par", "por", "da", "door", "av", "af", "przez"))
+_LANGUAGES = frozenset(
+    "language lang langu locale spras sprache taal langue idioma lingua".split()  # noqa: SIM905
+)
 # What columns call people by what they do.
 _ROLES = frozenset(
     """rep representative manager mgr supervisor boss superior lead leader head chief owner buyer
@@ -277,6 +281,16 @@ def is_role(called: Words) -> bool:
 def is_people(about: Words) -> bool:
     """Whether a table is about people, by the noun at the head of its name."""
     return bool(about) and (about[-1] in _PERSONS or same_thing(about[-1], "employee"))
+
+
+@cache
+def is_language(column: str) -> bool:
+    """Whether a column is called a language.
+
+    >>> is_language("lang_code"), is_language("SPRAS"), is_language("land")
+    (True, True, False)
+    """
+    return bool(_LANGUAGES & set(split(column)))
 
 
 # A prefix that says no more than its table (columns elsewhere are called by longer ones, such as

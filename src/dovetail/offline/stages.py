@@ -30,7 +30,7 @@ from dovetail.search.values import write_values
 from dovetail.settings import Settings
 
 # How declared keys, comments and queries change evidence: edges of another version are made again.
-_JOINS_VERSION = 4
+_JOINS_VERSION = 5
 
 
 @dataclass(frozen=True, slots=True)
