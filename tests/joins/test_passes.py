@@ -22,11 +22,11 @@ from dovetail.joins.columns import (
     catalog_passes,
     open_values,
 )
+from dovetail.joins.conditional import split_rows
 from dovetail.joins.counting import count_shared
 from dovetail.joins.features import DEFAULT_WEIGHTS, PairFeatures, UpperBounds, value_information
 from dovetail.joins.graph import JoinGraph
 from dovetail.joins.rows import RowQuestions
-from dovetail.joins.structure import depth
 from dovetail.offline.pipeline import update
 from dovetail.ports import Engine, Json, Replies, Tick
 from dovetail.settings import Settings
@@ -226,19 +226,20 @@ def test_what_a_worker_cannot_read_is_read_here(hospital: Path, tmp_path: Path) 
     shutil.copytree(hospital, source)
     catalog = update([str(source)], into=tmp_path / "c", settings=WORDS).catalog
     tables = sorted(catalog, key=lambda each: -each.rows)[:2]
-    asked = [{"table": [t.id.source, t.id.name], "column": 1} for t in tables]
+    column = {"column": 0, "splits": [1], "parents": [0]}
+    asked = [{"table": [t.id.source, t.id.name], **column} for t in tables]
     with catalog_passes(catalog) as passes:
-        expected = RowQuestions(passes).ask(depth, asked)
+        expected = RowQuestions(passes).ask(split_rows, asked)
     away, engine = Away(source), CountingEngine()
     with catalog_passes(catalog, Workers(away)) as passes:
         questions = RowQuestions(passes)
-        assert questions.ask(depth, asked) == expected
+        assert questions.ask(split_rows, asked) == expected
         assert away.jobs == 2
         assert questions.complete
     source.rename(tmp_path / "gone")
     with catalog_passes(catalog, Workers(engine)) as passes:
         questions = RowQuestions(passes)
-        questions.ask(depth, asked)
+        questions.ask(split_rows, asked)
         assert not questions.complete
 
 

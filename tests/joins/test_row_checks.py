@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from dovetail.domain import TableId
 from dovetail.joins.composite import LEAST_SHARE, composite
 from dovetail.joins.rows import RowHashes, RowReader
-from dovetail.joins.structure import depth
 
 CELLS = st.integers(0, 3)  # 0 stands for a missing value
 TABLE = st.integers(1, 8).flatmap(
@@ -69,18 +68,7 @@ def test_composite_keys_are_those_of_plain_python(
     assert answer == expected
 
 
-def test_chains_are_as_long_as_they_are() -> None:
-    keys = [1, 2, 3, 4, 5]
-    chains = {"none": [0, 0, 9, 0, 0], "root": [1, 1, 1, 1, 2], "cycle": [2, 3, 1, 0, 0]}
-    tables = {name: [keys, parents] for name, parents in chains.items()}
-    depths = {
-        name: ask(Rows(**tables), depth, {"table": ["s", name], "column": 1}) for name in chains
-    }
-    assert depths == {"none": 0, "root": 2, "cycle": -1}
-
-
 def test_a_table_that_cannot_be_read_answers_nothing() -> None:
     nowhere = ["s", "nowhere"]
-    assert ask(Rows(), depth, {"table": nowhere, "column": 1}) == 0
     question = {"child": nowhere, "parent": nowhere, "parts": [[0, 0], [1, 1]]}
     assert [ask(Rows(), composite, {**question, "rows": rows}) for rows in (5, 99)] == [[], []]

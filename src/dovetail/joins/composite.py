@@ -299,7 +299,7 @@ def _widened(
         number for number, (_, column) in enumerate(parts) if column < last or number in numbers
     ]
     columns = {parts[number][1] for number in front}
-    if len(front) != last + 1 or columns != set(range(last + 1)) or last >= _MOST_COLUMNS:
+    if columns != set(range(last + 1)) or last >= _MOST_COLUMNS or not _apart(parts, front):
         return key
     counted = _counted(rows, child, parent, [parts[number] for number in front])
     return key if counted is None else [*front, *counted]

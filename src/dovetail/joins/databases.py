@@ -18,7 +18,7 @@ from dovetail.joins.candidates import Candidates
 from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.features import DEFAULT_WEIGHTS, Features, Weights, ranks
 from dovetail.names.references import ROLE
-from dovetail.names.table_name import TableName, copy_marks, entity
+from dovetail.names.table_name import TableName, entity
 from dovetail.names.words import plain, words
 
 # The share of columns that versions of one table have in common, and nats by which a version of the
@@ -123,7 +123,6 @@ def score_jointly(
     backward = backwards(arrays, candidates, rank)
     versions = same_thing(arrays, left, right)
     if arrays.thresholds.sources:
-        backward |= copies_apart(arrays, candidates, versions) & (features.across > 0)
         own = np.where(versions | backward, -np.inf, rank)
         versions |= satellites(arrays, candidates, own, logit, features, rung)
         versions |= unnamed(candidates, features)
@@ -178,18 +177,6 @@ def same_thing(arrays: ColumnArrays, left: Ints, right: Ints) -> Flags:
         one, other = columns[int(left[at])], columns[int(right[at])]
         same[at] = len(one & other) >= _ALIKE * min(len(one), len(other))
     return same
-
-
-def copies_apart(arrays: ColumnArrays, candidates: Candidates, versions: Flags) -> Flags:
-    """Which candidates are of a copy whose original holds the same: only that one, not the copy,
-    joins another system."""
-    marked = np.array([bool(copy_marks(table.name)) for table in arrays.ids], dtype=np.bool_)
-    copied = np.zeros(len(arrays), dtype=np.bool_)
-    original = versions & ~marked[arrays.table[candidates.parent]]
-    copied[candidates.child[original]] = True
-    copied &= marked[arrays.table]
-    flags: Flags = copied[candidates.child]
-    return flags
 
 
 def backwards(arrays: ColumnArrays, candidates: Candidates, rank: Floats) -> Flags:

@@ -1,9 +1,9 @@
 """Rows as hashes, read again from their sources: for the few tables whose columns must be paired.
 
-The catalog keeps what columns hold, not how rows pair it; composite keys, self-references and
-conditional keys need that. They ask questions about one or two tables, which a pass answers
-wherever the tables can be read: a question is JSON and so is its answer. A table that cannot be
-read again, or is no longer what the catalog knows, gives nothing, and such evidence is left out.
+The catalog keeps what columns hold, not how rows pair it; composite and conditional keys need
+that. They ask questions about one or two tables, which a pass answers wherever the tables can be
+read: a question is JSON and so is its answer. A table that cannot be read again, or is no longer
+what the catalog knows, gives nothing, and such evidence is left out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Joins beyond one column and two tables: composite keys, self-references.
 
-All weigh their evidence in the nats of the scoring `foreign_key`, and all need rows
-(`rows.py`), so they are looked for only where single columns already say that there may be
-one. Joins by names alone, where there are hardly any rows, come last.
+All weigh their evidence in the nats of the scoring `foreign_key`. Those that need rows (`rows.py`)
+are looked for only where single columns already say that there may be one. Joins by names alone,
+where there are hardly any rows, come last.
 """
 
 from __future__ import annotations
@@ -13,19 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from dovetail.arrays import Encoded, Flags, Floats, Ints, encode_by
-from dovetail.domain import JoinEdge, TableId
+from dovetail.domain import JoinEdge
 from dovetail.joins.columns import ColumnArrays, TableColumns, probability
 from dovetail.joins.composite import CompositeKeys
 from dovetail.joins.conditional import with_conditional_keys
 from dovetail.joins.counting import count_shared
 from dovetail.joins.features import DEFAULT_WEIGHTS, Weights
 from dovetail.joins.names_only import name_only_edges
-from dovetail.joins.rows import RowHashes, RowQuestions, RowReader
+from dovetail.joins.rows import RowQuestions
 from dovetail.names.references import References
 from dovetail.names.table_name import entity
 from dovetail.names.words import core, identifies, is_people
 from dovetail.names.words import is_role as names_role
-from dovetail.ports import Json
 
 
 def structural_edges(
@@ -37,7 +36,7 @@ def structural_edges(
     """The given edges of one column, and then all others."""
     columns = TableColumns(arrays)
     more = list(CompositeKeys(arrays, columns, rows, weights).edges())
-    more += self_references(arrays, columns, edges, rows, weights)
+    more += self_references(arrays, columns, edges, weights)
     more += name_only_edges(arrays, columns, [*edges, *more], weights)
     return with_conditional_keys(arrays, columns, [*edges, *more], rows, weights)
 
@@ -59,16 +58,14 @@ ROLES = frozenset(
 class _Reference:
     """A column that may refer to the key of its own table.
 
-    `named` is how far its name says so, `role` whether by a role, or without a name by codes;
-    `sure` where that is a person's role in a table of people, or codes. `share` is how many of its
-    rows are found in the key.
+    `named` is how far its name says so, `role` whether by a role, or without a name by codes.
+    `share` is how many of its rows are found in the key.
     """
 
     column: int
     key: int
     named: float
     role: bool
-    sure: bool
     share: float
 
 
@@ -76,20 +73,16 @@ def self_references(
     arrays: ColumnArrays,
     columns: TableColumns,
     edges: Sequence[JoinEdge],
-    rows: RowQuestions,
     weights: Weights,
 ) -> Iterator[JoinEdge]:
     """Edges of tables with themselves.
 
     The column's values are in the table's key, and the column is called so: by a role, or by the
     table's own name with something added; codes need no name. Without such a name nothing is
-    proved: small codes always point at the first few ids. Where neither a role nor codes speak for
-    it, the column must lead from row to row without a cycle.
+    proved: small codes always point at the first few ids.
     """
     joined = {(edge.left, edge.columns[0][0]) for edge in edges if edge.score > 0.5}
-    references = list(_contained(arrays, columns))
-    weighed: list[tuple[_Reference, float]] = []
-    for reference in references:
+    for reference in _contained(arrays, columns):
         column, name = reference.column, arrays.name[reference.column]
         plain = bool(arrays.number[column]) and not identifies(name)
         elsewhere = (arrays.ids[int(arrays.table[column])], name) in joined
@@ -99,19 +92,10 @@ def self_references(
         logit -= w.own * (elsewhere and not reference.role)
         logit -= w.orphan * (1 - reference.share)
         if reference.share >= _LEAST_SHARE and logit > w.least:
-            weighed.append((reference, logit))
-    questions = [
-        {"table": [table.source, table.name], "column": int(arrays.position[reference.column])}
-        for reference, _ in weighed
-        for table in [arrays.ids[int(arrays.table[reference.column])]]
-    ]
-    depths = rows.ask(depth, questions)
-    for (reference, logit), longest in zip(weighed, depths, strict=True):
-        if longest > 0 or (longest < 0 and reference.sure):
-            yield _edge(arrays, reference, logit, max(longest, 0))
+            yield _edge(arrays, reference, logit)
 
 
-def _edge(arrays: ColumnArrays, reference: _Reference, logit: float, longest: int) -> JoinEdge:
+def _edge(arrays: ColumnArrays, reference: _Reference, logit: float) -> JoinEdge:
     column, share = reference.column, reference.share
     table = int(arrays.table[column])
     return JoinEdge(
@@ -123,7 +107,6 @@ def _edge(arrays: ColumnArrays, reference: _Reference, logit: float, longest: in
         match_rate=round(share * float(arrays.filled[column] / arrays.rows[table]), 6),
         evidence={
             "self": 1.0,
-            "depth": float(longest),
             "row_containment": round(share, 6),
             "name": round(reference.named, 6),
             "logit": round(logit, 6),
@@ -139,17 +122,17 @@ def _contained(arrays: ColumnArrays, columns: TableColumns) -> Iterator[_Referen
             continue
         named += [(column, own[0]) for column in own[1:] if arrays.filled[column]]
     child, key = np.array(named, dtype=np.int64).reshape(-1, 2).T
-    far, role, sure = _named_after_own(arrays, child, key)
+    far, role = _named_after_own(arrays, child, key)
     some = far > 0
-    child, key, far, role, sure = child[some], key[some], far[some], role[some], sure[some]
+    child, key, far, role = child[some], key[some], far[some], role[some]
     _, rows = count_shared(arrays.values, child, arrays.values, key)
     shares = rows / arrays.filled[child]
-    for each in zip(*(f.tolist() for f in (child, key, far, role, sure, shares)), strict=True):
+    for each in zip(*(f.tolist() for f in (child, key, far, role, shares)), strict=True):
         yield _Reference(*each)
 
 
-def _named_after_own(arrays: ColumnArrays, column: Ints, key: Ints) -> tuple[Floats, Flags, Flags]:
-    """How far columns' names say "another row of this table", whether by a role, and surely so."""
+def _named_after_own(arrays: ColumnArrays, column: Ints, key: Ints) -> tuple[Floats, Flags]:
+    """How far columns' names say "another row of this table", and whether by a role."""
     names = Encoded.of(arrays.called)
     called = encode_by(core, names)
     # A role in front of another noun is no row of this table: base_clinic, main_contact.
@@ -160,7 +143,6 @@ def _named_after_own(arrays: ColumnArrays, column: Ints, key: Ints) -> tuple[Flo
     by_role = np.array([names_role(name) for name in called.dictionary], dtype=np.bool_)
     codes = arrays.codes[column] & arrays.codes[key] & (arrays.distinct[column] >= _CODES)
     role: Flags = is_role[called.codes[column]] | (people & by_role[called.codes[column]]) | codes
-    sure: Flags = (people & role) | codes
     far = role.astype(np.float64)
     rest = np.flatnonzero(~role & longer[called.codes[column]])
     child, own, table = column[rest], key[rest], arrays.table[column[rest]]
@@ -168,29 +150,4 @@ def _named_after_own(arrays: ColumnArrays, column: Ints, key: Ints) -> tuple[Flo
     to_table = np.minimum(references.to_table(child, table), references.from_table(table, child))
     to_key = np.minimum(references.to_column(child, own), references.to_column(own, child))
     far[rest] = np.maximum(to_table, to_key)
-    return far, role, sure
-
-
-def depth(rows: RowReader, question: Json) -> int:
-    """The longest chain from row to row by a column that refers to the table's first one.
-
-    0 when there is none, -1 when it is a cycle.
-    """
-    hashes = rows.read(TableId(*question["table"]), [0, question["column"]])
-    return 0 if hashes is None else _longest_chain(hashes)
-
-
-def _longest_chain(hashes: RowHashes) -> int:
-    key, reference = hashes
-    order = np.argsort(key, kind="stable")
-    at = np.searchsorted(key[order], reference)
-    at[at == len(key)] = 0
-    to = np.where((key[order][at] == reference) & (reference != 0), order[at], -1)
-    to[to == np.arange(len(to))] = -1  # a root may point at itself
-    longest, here = 0, to
-    while (here >= 0).any():
-        longest += 1
-        if longest > len(to):
-            return -1
-        here = np.where(here >= 0, to[here], -1)
-    return longest
+    return far, role

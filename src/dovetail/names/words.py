@@ -283,7 +283,7 @@ def is_people(about: Words) -> bool:
     return bool(about) and (about[-1] in _PERSONS or same_thing(about[-1], "employee"))
 
 
-@cache
+@lru_cache(maxsize=1 << 17)
 def is_language(column: str) -> bool:
     """Whether a column is called a language.
 
