@@ -40,7 +40,7 @@ VERSION = 5
 # The parts of a generation; postings of values there are for every segment.
 RECORDS, JOINS, EVIDENCE, FAMILIES, SEARCH = "records", "joins", "evidence", "families", "search"
 DBT, QUERIES, DESCRIPTIONS, VALUES = "dbt", "queries", "descriptions", "values-"
-DATA_DICTIONARY = "dictionary"
+DATA_DICTIONARY, DICTIONARY_FILE = "dictionary", "dictionary.json"
 # What is known, and not to be used for now, is kept by this end of its name.
 UNUSED = "-unused"
 # Parts that hold what nothing else in a catalog says: their files are written twice.

@@ -15,7 +15,9 @@ from dovetail.arrays import Counts
 from dovetail.catalog.dbt import NO_PROJECT, DbtProject
 from dovetail.catalog.files import SEGMENTS, require_plain
 from dovetail.catalog.generation import (
+    DATA_DICTIONARY,
     DBT,
+    DICTIONARY_FILE,
     FILE,
     QUERIES,
     RECORDS,
@@ -160,6 +162,13 @@ class CatalogReader:
     def dbt(self) -> DbtProject:
         """What a dbt project says of the tables; its keys and descriptions are in the records."""
         return DbtProject.read(self.parts[DBT]) if DBT in self.parts else NO_PROJECT
+
+    @cached_property
+    def dictionaries(self) -> frozenset[TableId]:
+        """The tables that were read as data dictionaries: their cells are names of others."""
+        part = self.parts.get(DATA_DICTIONARY)
+        listed = part.json(DICTIONARY_FILE)["read_from"] if part is not None else ()
+        return frozenset(TableId(source, name) for source, name in listed)
 
     @cached_property
     def usage(self) -> Usage:

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dovetail.catalog.files import DAMAGE
-from dovetail.catalog.generation import DATA_DICTIONARY, Part
+from dovetail.catalog.generation import DATA_DICTIONARY, DICTIONARY_FILE, Part
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import Records
 from dovetail.catalog.segment import Segment
@@ -34,7 +34,6 @@ from dovetail.plugins import open_source
 from dovetail.profile.batch import TableToRead
 from dovetail.text import sentence
 
-_FILE = "dictionary.json"
 # Raised whenever the same tables would give other texts.
 _VERSION = 2
 # Rows of a dictionary that are read, of those the rows that are kept, and its most columns.
@@ -68,7 +67,7 @@ class Dictionary:
     def read(cls, part: Part) -> Dictionary:
         """The dictionary of a generation."""
         try:
-            stored = part.json(_FILE)
+            stored = part.json(DICTIONARY_FILE)
             return cls(
                 {
                     TableId(source, name): Description(str(text), DICTIONARY, dict(glosses))
@@ -78,7 +77,7 @@ class Dictionary:
                 part.key,
             )
         except DAMAGE as error:
-            raise part.damaged(_FILE, repr(error)) from None
+            raise part.damaged(DICTIONARY_FILE, repr(error)) from None
 
     def write(self, folder: Path) -> None:
         """Write what dictionaries say into the folder of a part."""
@@ -88,7 +87,7 @@ class Dictionary:
         ]
         read_from = [[table.source, table.name] for table in sorted(self.read_from)]
         document = {"read_from": read_from, "tables": rows}
-        (folder / _FILE).write_text(json.dumps(document, ensure_ascii=False), "utf-8")
+        (folder / DICTIONARY_FILE).write_text(json.dumps(document, ensure_ascii=False), "utf-8")
 
 
 def last_dictionary(current: CatalogReader | None) -> Dictionary:

@@ -31,6 +31,7 @@ from dovetail.domain import Description, TableId
 from dovetail.errors import DamagedError, SourceError
 from dovetail.offline.dictionary import Dictionary
 from dovetail.offline.plan import ChangeLogs
+from dovetail.offline.standard_names import standard_descriptions
 from dovetail.ports import Declaration
 from dovetail.settings import Settings
 from dovetail.text import count
@@ -100,13 +101,14 @@ def with_what_people_wrote(
     )
     notices += dictionary.notices
     by_dictionary, laid = laid_over(by_people, dictionary.descriptions)
-    described, more = laid_over(by_dictionary, DescriptionFile(writer.folder).of(records))
+    by_standard, known = laid_over(by_dictionary, standard_descriptions(records))
+    described, more = laid_over(by_standard, DescriptionFile(writer.folder).of(records))
     return Written(
         described,
         project,
         usage if change_logs is None else Usage(tuple(change_logs(usage.logs))),
         dictionary,
-        merged_descriptions(laid, more),
+        merged_descriptions(merged_descriptions(laid, known), more),
         frozenset(
             table for table in records.ids if before.tables.get(table) != project.tables.get(table)
         ),

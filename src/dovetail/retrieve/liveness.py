@@ -3,19 +3,26 @@
 Companies keep what they no longer use: marts that were frozen, tables whose comment says not to use
 them, empty ones, temporary and staging ones, older versions. They say the same words as the live
 tables, often in plainer names. A calendar has the days of every question and answers none, unless
-it is about weeks, holidays or fiscal periods. Where a live candidate covers what such a table
-covers, its probability falls to a twentieth; where none does, or the question names it by what
-marks it (`the staging tables`), it counts as any other.
+it is about weeks, holidays or fiscal periods, and the cells of a data dictionary are names of
+others. Where a live candidate covers what such a table covers, its probability falls to a
+twentieth; where none does, or the question names it by what marks it (`the staging tables`), it
+counts as any other.
+
+So does a table of which a question says nothing but words of a value that a live table holds: a
+refund for `duplicate charges` is not a matter of charge codes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+
+import numpy as np
 
 from dovetail.catalog.records import numbers
 from dovetail.domain import Kind, Table, TableId, warns_off
 from dovetail.names.table_name import MARKERS, Marker, copy_marks
-from dovetail.retrieve.match import WHOLE_WORD
+from dovetail.retrieve.match import WHOLE_WORD, QueryMatch
 from dovetail.retrieve.scorer import ScoredCandidates
 from dovetail.search.method_cache import method_cache
 from dovetail.search.query import Query, stem, stems
@@ -40,6 +47,9 @@ _CALENDAR = frozenset(
 _ASKED_FOR = frozenset(
     map(stem, ("week", "weekday", "weekend", "holiday", "fiscal", "working", "calendar"))
 )
+_DICTIONARY = frozenset(map(stem, ("dictionary", "codebook", "metadata")))
+# From this weight on few tables hold a value.
+_DISTINCTIVE = 0.5
 _TABLES_KEPT, _WIDTH = 4096, 60
 
 
@@ -54,17 +64,17 @@ class Liveness:
         """The candidates, with lower probabilities of those that are not live and add nothing."""
         why = [self._meant_why(table, query) for table in scored.tables]
         live = [at for at, reason in enumerate(why) if not reason]
-        if not live or len(live) == len(why):
-            return scored
+        behind = set(_inside_values(query, scored.match, live))
         content, covers = scored.match.content, scored.match.covers
         covers = covers if content is None else covers[content]
         best = covers[:, live].max(axis=1, initial=0)
-        lowered = scored.probabilities.copy()
-        for at, reason in enumerate(why):
+        for at in range(len(why)) if live else ():
             alone = (covers[:, at] >= WHOLE_WORD) & (best < _COVERED)
-            if reason and not scored.match.defined[at] and not alone.any():
-                lowered[at] *= _BEHIND
-        return scored.with_probabilities(lowered)
+            if why[at] and not alone.any():
+                behind.add(at)
+        lowered = scored.probabilities.copy()
+        lowered[[at for at in sorted(behind) if not scored.match.defined[at]]] *= _BEHIND
+        return scored.with_probabilities(lowered) if behind else scored
 
     def why(self, table: TableId) -> str:
         """Why a table may not be live; nothing where it is."""
@@ -88,6 +98,8 @@ class Liveness:
             return "it has no rows", none
         if marks := _marks(table.name):
             return f"its name says {', '.join(sorted(marks))}", frozenset(map(stem, marks))
+        if table in self._searcher.catalog.dictionaries:
+            return "it is a data dictionary", _DICTIONARY
         if _is_calendar(profile):
             return "it is a calendar", _ASKED_FOR
         return "", none
@@ -109,6 +121,25 @@ def _marks(name: str) -> set[str]:
         for mark in copy_marks(name) - _IN_USE
         if not mark.isdigit() and MARKERS.get(mark) is not Marker.HISTORY
     }
+
+
+def _inside_values(query: Query, match: QueryMatch, live: Sequence[int]) -> Iterator[int]:
+    """The candidates of which a question says nothing but words of a value that a live one holds.
+
+    Such a value has several words and stands in few tables.
+    """
+    rows = {term.text: row for row, term in enumerate(query.terms)}
+    content = np.ones(len(rows), np.bool_) if match.content is None else match.content
+    for link, holders in zip(query.links, match.values, strict=True):
+        words = link.span.end - link.span.start
+        if words < 2 or link.term.weight < _DISTINCTIVE or not holders[live].any():
+            continue
+        inside = [rows[word] for word in stems(link.span.text) if word in rows]
+        beyond = content.copy()
+        beyond[inside] = False
+        said = match.covers[inside].max(axis=0, initial=0) >= _COVERED
+        more = match.covers[beyond].max(axis=0, initial=0) > _COVERED
+        yield from np.flatnonzero(said & ~more & (holders == 0)).tolist()
 
 
 def _is_calendar(table: Table) -> bool:
