@@ -11,6 +11,7 @@ import pytest
 import dovetail
 from dovetail.domain import DICTIONARY, PERSON, Description
 from dovetail.offline import dictionary
+from dovetail.offline.standard_names import described_as
 from tests.offline.test_describe import execute
 
 
@@ -207,7 +208,11 @@ def test_ordinary_tables_are_no_dictionaries(
     fill(path, "other", columns, rows)
     catalog, notices = build(path)
     assert notices == ()
-    assert all(catalog.description(table) is None for table in catalog.ids)
+    assert catalog.reader.dictionaries == frozenset()
+    # Nothing is said but what is known of SAP's tables anyway.
+    for name, columns_of in SALES.items():
+        assert catalog.description(name) == described_as(name, columns_of)
+    assert catalog.description("other") is None
 
 
 def test_a_persons_comment_wins_over_a_dictionary_and_that_over_a_model(tmp_path: Path) -> None:
@@ -273,4 +278,4 @@ def test_a_dictionary_that_changes_is_read_again(tmp_path: Path) -> None:
     assert described.text == "Goods we sell"
     execute(path, "DROP TABLE texts")
     summary = dovetail.update(into=catalog.folder)
-    assert summary.catalog.description("MARA") is None
+    assert summary.catalog.description("MARA") == described_as("MARA", SALES["MARA"])
