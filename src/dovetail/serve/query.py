@@ -140,7 +140,8 @@ def _refuse_billed(catalog: Catalog, wanted: Answering) -> None:
     sources = {table.id.source for table in catalog.ask(str(wanted.question)).tables} & billed
     if sources:
         raise UsageError(
-            f"{', '.join(sorted(sources))} bills for queries, so none is run by itself: say "
+            f"{' and '.join(sorted(sources))} {'bill' if len(sources) > 1 else 'bills'} for "
+            "queries, so none is run by itself: say "
             "run=true, give sql, or set run_billed"
         )
 

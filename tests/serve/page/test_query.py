@@ -8,8 +8,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pyarrow.parquet as parquet
+import pytest
 from playwright.sync_api import Page, expect
 
+from dovetail.sources.warehouse_dialects import DIALECTS
 from tests.serve.page.serving import QUESTION
 from tests.serve.page.test_ask import AMBIGUOUS, ask
 
@@ -138,6 +140,27 @@ def test_sql_by_hand_is_in_the_link(page: Page, url: str) -> None:
     expect(page.locator("#rows tbody")).to_have_text("9")
     page.go_back()
     expect(page.locator("#rows tbody")).to_have_text("120")
+
+
+def test_a_source_that_bills_waits_for_a_button(
+    page: Page, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(DIALECTS, "path", DIALECTS["snowflake"])
+    sent: list[str] = []
+    page.on("request", lambda one: sent.append(one.url) if "/api/v1/answer" in one.url else None)
+    ask(page, url, COUNTED, OF_SHOP)
+    expect(page.locator("#rows")).to_contain_text("shop bills for queries, so none is run")
+    expect(page.locator("#sql")).to_have_value("SELECT count(*)\nFROM shop.orders")
+    assert sent == []
+    page.locator("#run-billed").click()
+    expect(page.locator("#rows tbody")).to_have_text("120")
+    assert len(sent) == 1
+    written = quote("SELECT count(*) FROM outlet.orders")
+    ask(page, url, COUNTED, f"{OF_SHOP}&sql={written}")
+    expect(page.locator("#rows")).to_contain_text("outlet and shop bill for queries")
+    assert len(sent) == 1
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator("#rows tbody tr")).to_have_count(1)
 
 
 def test_two_readings_stand_side_by_side(page: Page, url: str) -> None:

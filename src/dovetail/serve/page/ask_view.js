@@ -193,7 +193,7 @@ export class AskView {
     if (this.state?.found !== found) return;
     this.reading.draw(found, query.parts);
     this.drawGraph(found, query.parts, values.get("join"));
-    await this.panel.show(found, values.get("sql") ?? query.sql, { sort: Number(values.get("sort") ?? 0), kind: values.get("chart") });
+    await this.panel.show(found, values.get("sql") ?? query.sql, { sort: Number(values.get("sort") ?? 0), kind: values.get("chart"), byHand: values.has("sql") });
   }
 
   drawGraph(found, parts, locked) {

@@ -41,9 +41,10 @@ export class SqlPanel {
       this.text, h("div", { class: "row" }, this.run, this.write, h("span", { class: "small muted" }, "It can only read. Ctrl+Enter runs it.")));
   }
 
-  // Show the rows of a query; those of one that ran before are at hand.
-  show(found, sql, { sort = 0, kind = null } = {}) {
-    Object.assign(this, { found, written: sql, sort, kind });
+  // Show the rows of a query; those of one that ran before are at hand. One that somebody wrote
+  // (`byHand`) may read any table.
+  show(found, sql, { sort = 0, kind = null, byHand = false } = {}) {
+    Object.assign(this, { found, written: sql, sort, kind, byHand });
     this.text.value = sql;
     this.text.rows = Math.min(14, sql.split("\n").length + 1);
     const ways = [["Copy SQL", () => this.text.value, "SQL"], ["Copy schema", () => found.ddl, "Schema"], ["Copy prompt", () => found.prompt, "Prompt"], ["Copy link", () => location.href, "Link"]];
@@ -59,7 +60,7 @@ export class SqlPanel {
     const sql = this.text.value, tables = this.found.tables.map((table) => table.id);
     if (asked && sql !== this.written) this.changed({ sql });
     if (asked) this.done.delete(sql);
-    const billed = this.about.billed.filter((source) => tables.some((table) => parts(table)[0] === source));
+    const billed = this.about.billed.filter((source) => this.byHand || tables.some((table) => parts(table)[0] === source));
     if (!asked && billed.length && !this.done.has(sql)) { this.wait(billed); return; }
     await this.answer(() => runWithin(sql, tables, this.running.signal), sql);
   }
@@ -69,7 +70,7 @@ export class SqlPanel {
     this.cancel();
     this.told.textContent = "Not run yet.";
     replace(this.tools);
-    replace(this.out, h("p", { class: "notice row spread" }, `${billed.map(shortSource).join(", ")} bills for queries, so none is run by itself.`,
+    replace(this.out, h("p", { class: "notice row spread" }, `${billed.map(shortSource).join(" and ")} ${billed.length > 1 ? "bill" : "bills"} for queries, so none is run by itself.`,
       h("button", { type: "button", class: "strong", id: "run-billed", onclick: () => this.execute(true) }, "Run this query")));
   }
 
