@@ -104,7 +104,7 @@ def test_an_agent_that_a_model_plays_goes_on_from_what_it_was_told(
     }
     words = [shop, "--llm", f"replay:{tmp_path}?model=some", "--calls", "2"]
     for _ in range(3):
-        agent.main(words)
+        agent.main([*words, "--save", str(tmp_path / "calls.jsonl.xz")])
         answer(tmp_path, replies)
     *_, last = capsys.readouterr().out.splitlines()
     told = json.loads(last)
@@ -113,6 +113,8 @@ def test_an_agent_that_a_model_plays_goes_on_from_what_it_was_told(
     system, *_, complaint = read(tmp_path / "requests.jsonl")[-1]["body"]["messages"]
     assert "looking_for" in system["content"]
     assert "nothing" in complaint["content"]
+    agent.main([shop, "--recorded", str(tmp_path / "calls.jsonl.xz")])
+    assert json.loads(capsys.readouterr().out) == told
 
 
 def answer(folder: Path, replies: dict[str, list[dict[str, Any]]]) -> None:

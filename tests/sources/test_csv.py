@@ -64,6 +64,8 @@ def test_what_is_said_of_csv_is_checked(said: str, message: str, tmp_path: Path)
     [
         ("Sales report, March 2024\nid,name,amount\n1,a,3\n2,b,4\n", "", "id name amount", 2),
         ("Sales report\nby Ann; May\n\nid;name;amount\n1;a;3\n2;b;4\n", "", "id name amount", 2),
+        ("Customers 2024,,\n,,\nid,name,city\n1,a,x\n2,b,y\n", "", "id name city", 2),
+        ("id,,\nab,cd,ef\ngh,ij,kl\n", "", "id column1 column2", 2),
         ("code,name\nab,Ann\nsku,price\nx1,3\n", "header=3", "sku price", 1),
         ("1,Ann\n2,Bob\n", "header=0", "column0 column1", 2),
     ],
@@ -104,6 +106,13 @@ def test_a_ragged_line_is_left_out_and_told(line: str, reason: str, tmp_path: Pa
     assert done.to_arrow().to_pylist() == [{"n": 60}]
     assert done.warnings == (f"t is read without line 32: {reason}",)
     assert [str(skip) for skip in update(into=tmp_path / "catalog").skipped] == [str(skip)]
+
+
+def test_of_a_few_lines_one_may_be_too_short(tmp_path: Path) -> None:
+    put(tmp_path / "t.csv", "id,name,city\n1,a,b\n2\n3,e,f\n4,g,h\n")
+    report = update(tmp_path / "t.csv", into=tmp_path / "catalog")
+    assert report.catalog["t"].rows == 3
+    assert [skip.reason for skip in report.skipped] == ["has 1 value, not 3"]
 
 
 def test_many_ragged_lines_are_an_error_that_says_what_to_do(tmp_path: Path) -> None:

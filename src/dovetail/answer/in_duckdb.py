@@ -174,7 +174,10 @@ def _lock(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _narrowed(rows: pa.Table) -> pa.Table:
-    """Sums of whole numbers come as decimals of 38 digits: as integers again, where they fit."""
+    """Sums of whole numbers come as decimals of 38 digits: as integers again, where they fit; a
+    count without a name as the query has it, and not in DuckDB's own words."""
+    names = ["count(*)" if name == "count_star()" else name for name in rows.column_names]
+    rows = rows.rename_columns(names)
     for at, field in enumerate(rows.schema):
         if pa.types.is_decimal(field.type) and field.type.scale == 0:
             try:

@@ -28,13 +28,14 @@ _LONG_LINES = "max_line_size = 31000000, buffer_size = 32000000"
 # Numbers with a decimal comma, with or without points between the thousands; and with the comma.
 _EUROPEAN = r"\s*|\s*[-+]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?\s*"
 _COMMA = r".*,\d+\s*"
-_FEW_ROWS = 1000
+_FEW_ROWS, _TITLE_LINES = 1000, 12
 _DOUBLE_QUOTED = "quote = '\"', escape = '\"'"
 # Days as they are written with points, the day first, and with a time.
 _DAY = r"\s*|\s*\d{1,2}\.\d{1,2}\.\d{4}(\s+\d{1,2}:\d{2}(:\d{2})?)?\s*"
 _DAY_FORMATS = "['%d.%m.%Y', '%d.%m.%Y %H:%M', '%d.%m.%Y %H:%M:%S']"
-# Of the rows of a file, at most so many may be left out for a wrong number of values.
-_RAGGED_SHARE = 0.1
+# Of the rows of a file, at most so many may be left out for a wrong number of values; of so few,
+# one.
+_RAGGED_SHARE, _FEW_LINES = 0.1, 4
 LEFT_OUT, _COUNTED = "ignore_errors = true", "store_rejects = true, rejects_limit = 100000"
 _NUMBER = re.compile(r"\s*[-+]?\d[\d.,:/ -]*\s*")
 
@@ -86,8 +87,9 @@ def ragged_lines(file: str, dialect: Dialect, *, long_lines: bool) -> dict[str, 
     relation = read_csv([file], dialect, long_lines=long_lines, ragged=_COUNTED)
     connection = duck.cursor()
     ((rows,),) = duck.run(f"SELECT count(*) FROM {relation}", connection).fetchall()
-    rejected = duck.run(
-        "SELECT line, CAST(error_type AS VARCHAR), error_message FROM reject_errors ORDER BY line",
+    rejected = duck.run(  # one for each line, of which every missing value has its own
+        "SELECT DISTINCT ON (line) line, CAST(error_type AS VARCHAR), error_message "
+        "FROM reject_errors ORDER BY line, column_idx",
         connection,
     ).fetchall()
     connection.close()
@@ -99,13 +101,14 @@ def ragged_lines(file: str, dialect: Dialect, *, long_lines: bool) -> dict[str, 
     line, _, message = rejected[0]
     wanted, values = re.findall(r"\d+", message)[:2]
     lines = rows + len(rejected)
-    if len(rejected) > _RAGGED_SHARE * lines:
+    if len(rejected) > max(_RAGGED_SHARE * lines, int(lines >= _FEW_LINES)):
         raise SourceError(
             f"{len(rejected):,} of {lines:,} lines do not have {wanted} values (line {line:,} has "
             f"{values}); say which line names the columns: dovetail index FILE --csv header=N"
         )
     more = f", as {len(rejected) - 1:,} more lines do not" if len(rejected) > 1 else ""
-    return {f"line {line:,}": f"has {values} values, not {wanted}{more}"}
+    noun = "value" if values == "1" else "values"
+    return {f"line {line:,}": f"has {values} {noun}, not {wanted}{more}"}
 
 
 def first_line(file: str) -> bytes:
@@ -225,7 +228,8 @@ def dialect_of(file: str, *, tab: bool, header: int | None = None) -> Dialect:
     for options in (f", {_DOUBLE_QUOTED}{fixed}", fixed):
         dialect = _sniff(file, options)
         if dialect and dialect.quote and _plausible(dialect, lines, delimiters):
-            return dialect
+            below = _header_below_title(dialect, lines)
+            return dialect_of(file, tab=tab, header=below) if below else dialect
     return _of_first_line(lines[0] if lines else "", delimiters)
 
 
@@ -273,6 +277,18 @@ def _names_columns(dialect: Dialect, lines: list[str]) -> bool:
     below = next(csv.reader(lines[dialect.skip + 1 :][:1], delimiter=dialect.delimiter), [])
     named = not any(map(_NUMBER.fullmatch, dialect.columns))
     return dialect.header and named and any(map(_NUMBER.fullmatch, below))
+
+
+def _header_below_title(dialect: Dialect, lines: list[str]) -> int:
+    """The line that names the columns, where the first is a title that separators fill up; 0 if
+    it is none. That is how a worksheet with a title is exported."""
+    rows = list(csv.reader(lines[dialect.skip :][:_TITLE_LINES], delimiter=dialect.delimiter))
+    filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
+    if not dialect.header or len(dialect.columns) < 2 or filled[:1] != [1]:
+        return 0
+    at = next((at for at, many in enumerate(filled) if many == len(dialect.columns)), 0)
+    named = replace(dialect, skip=dialect.skip + at, columns=tuple(rows[at]))
+    return named.skip + 1 if at and _names_columns(named, lines) else 0
 
 
 def _of_first_line(line: str, delimiters: str) -> Dialect:

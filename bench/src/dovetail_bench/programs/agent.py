@@ -2,14 +2,15 @@
 
 The agent speaks to `dovetail mcp` as agents do, over standard input and output. With `--llm` a
 language model plays it: it sees the server's instructions and tools, and says which to call, at
-most `--calls` times. `--llm replay:DIR` writes down what is to be answered, `replay:FILE.jsonl.xz`
-reads a recording. Without `--llm` it is the same each time: it calls `find_tables` with the
-question, and `run_sql` with the skeleton that it is given. Of each pile (`asked_piles.py`) as many
-questions are asked as `--questions` says, evenly drawn from those that can be answered.
+most `--calls` times; a query that has rows ends a question. `--llm replay:DIR` writes down what is
+to be answered, and `--save FILE` keeps the calls that were made. `--recorded FILE` makes these
+again, whatever comes back. Without either a script plays: it calls `find_tables` with the question,
+and `run_sql` with the skeleton that it is given. Of each pile (`asked_piles.py`) as many questions
+are asked as `--questions` says, evenly drawn from those that can be answered.
 
 Counted are calls and tokens, taken as a quarter of the characters of all arguments and results.
 `told` is how often all tables of an accepted set were in the set that was found, `rows` how often
-the last query had rows, `solved` how often it had and read all tables of an accepted set. `once` is
+a query had rows, `solved` how often that query read all tables of an accepted set. `once` is
 the cost of the list of tools. Questions that wait for replies are counted and left out.
 """
 
@@ -18,10 +19,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import lzma
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from mcp.client.client import Client
@@ -114,8 +117,29 @@ class Played:
         return None
 
 
+def recorded(file: Path) -> Agent:
+    """The agent that makes the calls of a recording, by the question and how many there were."""
+    with lzma.open(file, "rt", encoding="utf-8") as lines:
+        calls = {row["question"]: row["calls"] for row in map(json.loads, lines)}
+
+    def again(question: str, turns: Sequence[Turn]) -> Call | None:
+        made = calls.get(question, [])
+        return (made[len(turns)][0], made[len(turns)][1]) if len(turns) < len(made) else None
+
+    return again
+
+
+def save(courses: Sequence[Course], file: Path) -> None:
+    """Keep the calls that were made, a line for each question."""
+    with lzma.open(file, "wt", encoding="utf-8") as stream:
+        for one in courses:
+            calls = [(turn.tool, turn.arguments) for turn in one.turns]
+            row = {"question": one.question, "calls": calls}
+            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
 async def played(
-    asked: Pile, questions: Sequence[Asked], llm: LLM | None, calls: int
+    asked: Pile, questions: Sequence[Asked], agent: Agent | LLM, calls: int
 ) -> tuple[int, list[Course], int]:
     """The tokens of the list of tools, what happened over each question, and how many wait."""
     words = ["-m", "dovetail", "mcp", "-C", str(asked.catalog)]
@@ -125,7 +149,8 @@ async def played(
         tools = (await client.list_tools()).tools
         once = sum(len(tool.model_dump_json(exclude_none=True)) for tool in tools)
         shown = [tool.model_dump(include={"name", "description", "input_schema"}) for tool in tools]
-        agent = Played(llm, calls, client.instructions or "", shown) if llm else scripted
+        if not callable(agent):
+            agent = Played(agent, calls, client.instructions or "", shown)
         for question in questions:
             try:
                 courses.append(await _solve(client, asked, question, agent))
@@ -136,22 +161,21 @@ async def played(
 
 async def _solve(client: Client, asked: Pile, question: Asked, agent: Agent) -> Course:
     course = Course(question.text)
-    while call := agent(question.text, course.turns):
+    while not course.rows and (call := agent(question.text, course.turns)):
         tool, arguments = call
         result = await client.call_tool(tool, dict(arguments))
         text = "".join(getattr(part, "text", "") for part in result.content)
         told = {} if result.is_error else result.structured_content or {}
         course.turns.append(Turn(tool, arguments, text, told))
+        course.rows = tool == "run_sql" and bool(told.get("rows"))
     with dovetail.open(asked.catalog) as catalog:
         for turn in course.turns:
             if turn.tool == "find_tables":
                 ids = [catalog[table["id"]].id for table in turn.result.get("tables", ())]
                 course.told |= _accepted(asked, question, ids)
-            elif turn.tool == "run_sql":
-                course.rows = bool(turn.result.get("rows"))
-                course.solved = course.rows and _accepted(
-                    asked, question, catalog.sql(turn.arguments["sql"]).tables
-                )
+        if course.rows:
+            read = catalog.sql(course.turns[-1].arguments["sql"]).tables
+            course.solved = _accepted(asked, question, read)
     return course
 
 
@@ -188,20 +212,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("piles", nargs="+", type=pile, help="sample, or FOLDER=CATALOG")
     parser.add_argument("--questions", type=int, default=10, help="how many of each pile [10]")
     parser.add_argument("--llm", help="the model that plays; without one, a script does")
+    parser.add_argument("--recorded", type=Path, help="the calls that were kept, .jsonl.xz")
+    parser.add_argument("--save", type=Path, help="keep the calls here, .jsonl.xz")
     parser.add_argument("--calls", type=int, default=3, help="how many calls it has [3]")
     parser.add_argument("-v", "--verbose", action="store_true", help="each question")
     options = parser.parse_args(arguments)
-    llm = open_llm(options.llm) if options.llm else None
+    agent: Agent | LLM = recorded(options.recorded) if options.recorded else scripted
+    agent = open_llm(options.llm) if options.llm else agent
     courses: list[Course] = []
     once = waiting = 0
     for asked in options.piles:
         questions = drawn(asked.questions, options.questions)
-        once, ended, left = asyncio.run(played(asked, questions, llm, options.calls))
+        once, ended, left = asyncio.run(played(asked, questions, agent, options.calls))
         courses += ended
         waiting += left
     if not courses:
         print(f"{waiting} questions wait for replies")
         return
+    if options.save:
+        save(courses, options.save)
     if options.verbose:
         for one in courses:
             print(

@@ -5,7 +5,7 @@ import { paint, radiusOf } from "./pile_paint.js";
 import { PALETTE } from "./pile_scene.js";
 import { colours } from "./theme.js";
 
-const MARGIN = 0.35, BUDGET = 3, LEAST = 0.4, MOST = 160;
+const MARGIN = 0.35, BUDGET = 3, LEAST = 0.4, MOST = 160, SIDE = 50;
 
 export class PileCanvas {
   constructor(canvas, scene, { picked, hovered }) {
@@ -45,7 +45,8 @@ export class PileCanvas {
     this.wanted = box;
     if (!this.width) return;
     const wide = Math.max(box.right - box.left, 2) + 2, high = Math.max(box.bottom - box.top, 2) + 2;
-    this.camera.scale = clamp(Math.min(this.width / wide, (this.height - 30) / high), LEAST, most);
+    // Names stand above and below, and are wider than what they name.
+    this.camera.scale = clamp(Math.min((this.width - 2 * SIDE) / wide, (this.height - 60) / high), LEAST, most);
     this.camera.x = (box.left + box.right) / 2;
     this.camera.y = (box.top + box.bottom) / 2;
     this.repaint();

@@ -159,9 +159,16 @@ function* tableNames(scene, place, scale, colours, seen, free, write) {
   for (let at = 0; at < Math.min(here.length, MOST_NAMES); at += 1) {
     const table = here[at], family = scene.data.also[table].length;
     const [x, middle] = place(scene.x[table], scene.y[table]);
-    const y = middle + radiusOf(scene, table, scale) * scale + 15;
+    const far = radiusOf(scene, table, scale) * scale;
     const text = `${short(scene.names[table], 24)}${family ? ` +${family}` : ""}`;
-    if (free({ x, y, half: text.length * 3.2 + 3 })) write(text, x, y, colours.ink, `500 11.5px ${colours.font}`);
+    const half = text.length * 3.2 + 3;
+    // Below the table; above it where a neighbour would be covered.
+    const covered = scene.near[table].some((other) => {
+      const [sideways, down] = [(scene.x[other] - scene.x[table]) * scale, (scene.y[other] - scene.y[table]) * scale];
+      return Math.abs(sideways) < half + far && down > 0 && down < 2 * far + 18;
+    });
+    const y = covered ? middle - far - 6 : middle + far + 15;
+    if (free({ x, y, half })) write(text, x, y, colours.ink, `500 11.5px ${colours.font}`);
     if (at % NAMES === 0) yield;
   }
 }
