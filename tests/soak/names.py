@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.soak.figures import Figures, in_chunks
@@ -11,12 +12,26 @@ from tests.support.hostile_names import Attack
 from tests.support.hostile_names import names as hostile_names
 
 _CHUNK = 40
+_WAYS = {"dovetail": "commands", "REST": "REST", "MCP": "MCP", "HTML": "HTML"}
 
 
 def names(seed: int, count: int, processes: int) -> Figures:
     """Names in chunks with a seed each; every chunk is a folder of sources and a catalog."""
     done = in_chunks(_chunk, _CHUNK, seed, count, processes)
-    return {**done, "cases": count}
+    return {**done, "cases": count, "outcomes": by_way(done["outcomes"])}
+
+
+def by_way(outcomes: Mapping[str, int]) -> dict[str, int]:
+    """What was looked at, counted together for all commands, REST, MCP and HTML each.
+
+    >>> by_way({"REST ask is clean": 2, "REST joins is clean": 1, "asked": 4})
+    {'asked': 4, 'looked at of REST': 3}
+    """
+    ways: Counter[str] = Counter()
+    for outcome, times in outcomes.items():
+        way = outcome.split()[0]
+        ways[f"looked at of {_WAYS[way]}" if way in _WAYS else outcome] += times
+    return dict(ways.most_common())
 
 
 def _chunk(chunk: tuple[int, int]) -> tuple[Counter[str], list[str]]:
