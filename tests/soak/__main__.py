@@ -175,7 +175,7 @@ def main() -> None:
         for name, figures in done.items():
             kept[name] = together(kept[name], figures) if given.add and name in kept else figures
         KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
-        PAGE.write_text(page(kept))
+        PAGE.write_text(page(json.loads(KEPT.read_text())))
     sys.exit(any(figures["wrong"] for figures in done.values()))
 
 
