@@ -400,7 +400,7 @@ class Catalog:
         >>> catalog = dovetail.build("shop.sqlite", into="shop")
         >>> others = catalog.considered(catalog.ask("products in stock", breadth=0))
         >>> others.tables[0].id.name, others.joins[0].pairs
-        ('order_items', 'shop.sqlite::products.group = shop.sqlite::group.group_id')
+        ('order_items', 'shop.sqlite::order_items.product_id = shop.sqlite::products.product_id')
         """
         from dovetail.retrieve.considered import considered
 
