@@ -138,11 +138,14 @@ def _named_after_own(arrays: ColumnArrays, column: Ints, key: Ints) -> tuple[Flo
     # A role in front of another noun is no row of this table: base_clinic, main_contact.
     is_role = np.array([bool(ROLES & set(name[-1:])) for name in called.dictionary], dtype=np.bool_)
     longer = np.array([len(name) > 1 for name in called.dictionary], dtype=np.bool_)
-    tables = [is_people(entity(name)) for name in arrays.table_names]
+    abouts = [entity(name) for name in arrays.table_names]
+    tables = [is_people(about) or names_role(about) for about in abouts]
     people = np.array(tables, dtype=np.bool_)[arrays.table[column]]
     by_role = np.array([names_role(name) for name in called.dictionary], dtype=np.bool_)
     codes = arrays.codes[column] & arrays.codes[key] & (arrays.distinct[column] >= _CODES)
-    role: Flags = is_role[called.codes[column]] | (people & by_role[called.codes[column]]) | codes
+    # A person's role in a table of things is none of them: the manager of an item.
+    persons = by_role[called.codes[column]]
+    role: Flags = (is_role[called.codes[column]] & ~persons) | (people & persons) | codes
     far = role.astype(np.float64)
     rest = np.flatnonzero(~role & longer[called.codes[column]])
     child, own, table = column[rest], key[rest], arrays.table[column[rest]]
