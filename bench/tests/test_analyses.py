@@ -132,6 +132,20 @@ def test_paired_f1(folder: Path) -> None:
         reference(runs, "jar")
 
 
+@pytest.mark.parametrize(
+    ("against", "others"),
+    [("core-t", ["steiner@4", "graph@4"]), ("graph", ["core-t@4", "steiner@4"])],
+)
+def test_a_published_system_is_held_against_published_ones_first(
+    tmp_path: Path, against: str, others: list[str]
+) -> None:
+    for name in ("core-t", "graph", "steiner"):
+        write_run(tmp_path, name, QUESTIONS, [record(each.id, "a") for each in QUESTIONS])
+    runs = measured(tmp_path)
+    table = paired_f1(runs, reference(runs, against))
+    assert [row.cells[0].value for row in table.rows] == [f"{against}@4, {one}" for one in others]
+
+
 def test_strata(folder: Path) -> None:
     runs = measured(folder)
     table = strata(runs, reference(runs))

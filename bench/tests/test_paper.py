@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,20 @@ from dovetail_bench.run_file import read_run
 
 
 def reply_to(body: dict[str, Any]) -> str:
-    """What a model could say: a purpose, a group of the first two tables, or none at all."""
+    """What a model could say: a purpose, a step of ReAct, keywords, or the first two tables."""
+    first, last = (body["messages"][place]["content"] for place in (0, -1))
     if "response_format" not in body:
-        return "What animals eat."
+        if "table_search" not in first:
+            return "What animals eat."
+        seen = re.search(r'"table_index": (\d+)', last)
+        if seen is None:
+            return "Thought: none is seen yet\nAction: table_search\nAction Input: animals"
+        return f'Thought: enough\nFinal Answer: {{"relevant_tables": [{seen[1]}]}}'
+    asked = body["response_format"]["json_schema"]["schema"]["properties"]
+    if "keywords" in asked:
+        return json.dumps({"keywords": ["animal", "feed"]})
+    if "tables" in asked:
+        return json.dumps({"tables": [1, 2]})
     formed = [{"group_index": 1, "table_indices": [1, 2]}]
     return json.dumps(
         {
@@ -62,12 +74,16 @@ def test_purposes_are_asked_first_and_the_page_comes_last(
     assert sum("response_format" not in body for body in first) == 13, (
         "one for each table that looks different"
     )
-    assert last_line() == "12 requests wait for replies", "with and without compatibility"
+    assert last_line() == "24 requests wait for replies", (
+        "two selections, a first step and keywords for each question"
+    )
     assert not page.exists()
-    answer(tmp_path / "rec" / "zoo")
-    assert last_line() == "0 requests wait for replies"
+    for count, of in ((12, "second steps, drafts of 2"), (6, "of 3"), (6, "of 4"), (0, "nothing")):
+        answer(tmp_path / "rec" / "zoo")
+        assert last_line() == f"{count} requests wait for replies", of
     text = page.read_text("utf-8")
-    for name in ("dense:paper@5", "dense:paper@8", "core-t:paper@10", "rear:paper@5", *ABLATIONS):
+    at_ten = ("core-t:paper@10", "react:paper@10", "arm:paper@10")
+    for name in ("dense:paper@5", "dense:paper@8", "rear:paper@5", *at_ten, *ABLATIONS):
         assert name in text
     main(words)
     assert page.read_text("utf-8") == text

@@ -186,7 +186,7 @@ class Headline:
     """A headline table: from which complete table, which lines, and what a cell shows.
 
     A line is found by what its row has in the columns `names`, and by the models of a published
-    one.
+    one. `chapter` names the chapter that has the complete tables of all corpora, if there is one.
     """
 
     name: str
@@ -194,18 +194,26 @@ class Headline:
     shown: str
     names: tuple[str, ...]
     lines: Mapping[str, tuple[str, ...]]
+    chapter: str = ""
 
     def markdown(self, chapters: Mapping[str, Tables]) -> str:
         """The table, filled from the complete ones."""
-        lines = [["", *CORPORA], ["---", *["---:"] * len(CORPORA)]]
+        corpora = {
+            shown: chapters.get(self.chapter, {}).get(f"{name}: {self.source}", ())
+            if self.chapter
+            else chapters.get(name, {}).get(self.source, ())
+            for shown, name in CORPORA.items()
+            if not (self.chapter and name == SAMPLE)
+        }
+        lines = [["", *corpora], ["---", *["---:"] * len(corpora)]]
         lines += [
-            [shown, *(self._cell(key, chapters.get(name, {})) for name in CORPORA.values())]
+            [shown, *(self._cell(key, rows) for rows in corpora.values())]
             for shown, key in self.lines.items()
         ]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
-    def _cell(self, key: tuple[str, ...], tables: Tables) -> str:
-        for row in tables.get(self.source, ()):
+    def _cell(self, key: tuple[str, ...], rows: Sequence[Row]) -> str:
+        for row in rows:
             plain = {column: unmarked(value)[0] for column, value in row.items()}
             _, published, models = row["run"].partition("published: ")
             if key == (*(plain[name] for name in self.names), *[models] * bool(published)):
@@ -235,6 +243,22 @@ TABLES = (
             "ReAct, 7B model, published": ("ReAct", _QWEN),
             "REAR, published": ("REAR", _QWEN),
         },
+    ),
+    Headline(
+        "paper", "Table-selection performance", "{F1} @ {PR}", ("system",),
+        {
+            "DR@5": ("dense:paper@5",),
+            "CORE-T": ("core-t:paper@10",),
+            "without purposes": ("core-t:paper+no-purposes@10",),
+            "without compatibility": ("core-t:paper+no-compatibility@10",),
+            "without adjustment": ("core-t:paper+no-adjustment@10",),
+            "REAR, no cross-encoder": ("rear:paper@5, no cross-encoder",),
+            "ReAct": ("react:paper@10",),
+            "ARM": ("arm:paper@10",),
+            "ours, no model (`graph`)": ("graph@16",),
+            "ours, looked for and chosen (`llm`)": ("llm@24",),
+        },
+        chapter="The strong model",
     ),
     Headline(
         "joins", "Joinability", "{F1} ({P} / {R})", ("scoring", "pairs"),
