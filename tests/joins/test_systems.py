@@ -15,6 +15,7 @@ import dovetail
 
 Rows = Sequence[Sequence[Any]]
 NUMBERS = [104_000 + 37 * number for number in range(150)]
+CODES = [f"{'QXZ'[n % 3]}{'LMN'[n % 5 % 3]}-{(n * 7919) % 90_000 + 10_000}" for n in range(200)]
 WARDS = [f"{front} {back}" for front in ("North", "South", "Upper") for back in "abcdefgh"]
 
 
@@ -55,6 +56,24 @@ def joins(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
             "RESULT": [("RES", "VALIDATED_BY"), *((n * 3, n * 7 % 45 + 1) for n in range(300))],
         },
     )
+    database(
+        folder / "shop.sqlite",
+        {
+            "article": [("ref", "shelf"), *((code.lower(), "abc"[n % 3])
+                                            for n, code in enumerate(CODES[:140]))],
+            "branch": [("branch_code", "town"), *(
+                (f"B{n + 1:03d}", f"t{n % 7}") for n in range(120)
+            )],
+        },
+    )  # fmt: skip
+    database(
+        folder / "stock.sqlite",
+        {
+            "INV_ITEMS": [("ROW_NO", "SEGMENT1"), *((3 * n + 1, code)
+                                                    for n, code in enumerate(CODES))],
+            "TRANSFERS": [("T_NO", "BRANCH"), *((5 * n + 2, n * 7 % 30 + 1) for n in range(300))],
+        },
+    )  # fmt: skip
     exports = folder / "drops"
     exports.mkdir()
     lines = [f"{n};{WARDS[n * 5 % 24].upper()}" for n in range(200)]
@@ -85,6 +104,10 @@ def joins(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         "drops/complaints.place = WARDS.CALLED",
         # Technicians are people, whom what they do refers to.
         "RESULT.VALIDATED_BY = TECHNICIAN.TECH_ID",
+        # A system's own key refers to the longer list of another, where codes prove it.
+        "article.ref = INV_ITEMS.SEGMENT1",
+        # Letters before a key's numbers are the beginning of what a column of numbers is called.
+        "TRANSFERS.BRANCH = branch.branch_code",
     ],
 )
 def test_systems_join_by_their_masters(joins: set[str], join: str) -> None:

@@ -120,7 +120,7 @@ def score_jointly(
     low, high = np.minimum(left, right), np.maximum(left, right)
     pairs, pair = np.unique(low * tables + high, return_inverse=True)
     rank = ranks(features, logit, rung, weights) - weights.complete * lacking(arrays, candidates)
-    backward = backwards(arrays, candidates, rank)
+    backward = backwards(arrays, candidates, rank - weights.complete * features.orphan)
     versions = same_thing(arrays, left, right)
     if arrays.thresholds.sources:
         own = np.where(versions | backward, -np.inf, rank)
@@ -181,8 +181,8 @@ def same_thing(arrays: ColumnArrays, left: Ints, right: Ints) -> Flags:
 
 def backwards(arrays: ColumnArrays, candidates: Candidates, rank: Floats) -> Flags:
     """Of two keys that hold each other's values, which way round is the weaker: only one of them is
-    the master. Of equals the one with fewer values refers to the other, then the one whose table
-    comes later by name."""
+    the master, and `rank` has what each lacks of the other. Of equals the one with fewer values
+    refers to the other, then the one whose table comes later by name."""
     child, parent, count = candidates.child, candidates.parent, len(arrays)
     forward, turned = child * count + parent, parent * count + child
     order = np.argsort(forward)

@@ -11,13 +11,13 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from dovetail.arrays import Encoded, Flags, Floats, Ints, once
+from dovetail.arrays import Encoded, Flags, Floats, Ints, encode_by, once
 from dovetail.joins.candidates import Candidates
 from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.sketches import commonness
 from dovetail.names.references import References, abbreviates
 from dovetail.names.table_name import CopyMarks, entity
-from dovetail.names.words import Words, counts, ends_in_id, identifies, is_position
+from dovetail.names.words import Words, core, counts, ends_in_id, identifies, is_position
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,6 +346,7 @@ class PairFeatures:
     behind_letters: Flags
     prefixes: Encoded[str]
     abouts: Encoded[Words]
+    cores: Encoded[Words]
     sources_count: bool
 
     @classmethod
@@ -381,6 +382,7 @@ class PairFeatures:
             & np.array([bool(p) for p in arrays.prefix], dtype=np.bool_),
             prefixes=Encoded.of(arrays.prefix),
             abouts=Encoded.of([entity(name) for name in arrays.table_names]),
+            cores=encode_by(core, names),
             sources_count=bool(arrays.thresholds.sources),
         )
 
@@ -418,12 +420,15 @@ class PairFeatures:
         measure = np.where(facts.counts[child], facts.plain[child] * _COUNT, measure)
         measure = np.maximum(measure, facts.position[child] * (_COUNT - exact))
         # A key inside a key, no word in common, values beyond chance: a table of a subtype.
+        # Codes of one system's key in another's: two masters of one domain.
         subtype = value * facts.own_name[parent] * (to_column == 0)
+        code = self._code(candidates, across)
+        masters = across * np.where(both & ~number, code, 0)
         features = Features(
             name=name,
             value=value,
             key=facts.key[parent],
-            own=facts.own[child] * (1 - subtype),
+            own=facts.own[child] * (1 - np.maximum(subtype, masters)),
             measure=measure,
             cover=candidates.shared / self.distinct[parent],
             orphan=1 - candidates.rows / self.filled[child],
@@ -438,9 +443,9 @@ class PairFeatures:
             ),
             number=(number & ~self.behind_letters[child]).astype(np.float64),
             few=facts.few[parent],
-            prefix=self._prefix(child, tables[1]),
+            prefix=self._prefix(child, parent, name),
             fit=none,
-            code=self._code(candidates, across),
+            code=code,
         )
         if not self.sources_count:
             return features
@@ -465,19 +470,26 @@ class PairFeatures:
         made: Floats = (files | (self.texts[parent] & ~self.texts[child])).astype(np.float64)
         return made
 
-    def _prefix(self, child: Ints, table: Ints) -> Floats:
-        """How far the letters before a column's numbers abbreviate what a table is about."""
+    def _prefix(self, child: Ints, parent: Ints, name: Floats) -> Floats:
+        """How far the letters before one side's numbers abbreviate what the other is about: E00123
+        an employee, and the key E00123 what a column of numbers is called that is named after it.
+        """
 
-        def compare(prefix: Ints, about: Ints) -> Floats:
-            letters, words = self.prefixes.dictionary, self.abouts.dictionary
-            pairs = zip(prefix.tolist(), about.tolist(), strict=True)
-            return np.array([abbreviates(letters[p], words[a]) for p, a in pairs])
+        def said(column: Ints, codes: Ints, abouts: Encoded[Words]) -> Floats:
+            def compare(prefix: Ints, about: Ints) -> Floats:
+                pairs = zip(prefix.tolist(), about.tolist(), strict=True)
+                letters, words = self.prefixes.dictionary, abouts.dictionary
+                return np.array([abbreviates(letters[p], words[a]) for p, a in pairs])
+
+            prefixes = self.prefixes.codes[column], len(self.prefixes.dictionary)
+            return once(compare, prefixes, (codes, len(abouts.dictionary)))
 
         far = np.zeros(len(child))
         some = np.flatnonzero(self.behind_letters[child])
-        codes = self.prefixes.codes[child[some]], len(self.prefixes.dictionary)
-        abouts = self.abouts.codes[table[some]], len(self.abouts.dictionary)
-        far[some] = once(compare, codes, abouts)
+        far[some] = said(child[some], self.abouts.codes[self.table[parent[some]]], self.abouts)
+        turned = self.behind_letters[parent] & ~self.behind_letters[child] & (name > 0)
+        some = np.flatnonzero(turned)
+        far[some] = said(parent[some], self.cores.codes[child[some]], self.cores) * name[some]
         return far
 
     def _fit(self, child: Ints, parent: Ints, features: Features) -> Floats:
