@@ -120,7 +120,9 @@ def score_jointly(
     low, high = np.minimum(left, right), np.maximum(left, right)
     pairs, pair = np.unique(low * tables + high, return_inverse=True)
     rank = ranks(features, logit, rung, weights) - weights.complete * lacking(arrays, candidates)
-    backward = backwards(arrays, candidates, rank - weights.complete * features.orphan)
+    # Between systems the longer list is the master, whatever the other one lacks of it.
+    short = weights.complete * features.orphan * bool(arrays.thresholds.sources)
+    backward = backwards(arrays, candidates, rank - short)
     versions = same_thing(arrays, left, right)
     if arrays.thresholds.sources:
         own = np.where(versions | backward, -np.inf, rank)

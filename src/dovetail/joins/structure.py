@@ -79,17 +79,22 @@ def self_references(
 
     The column's values are in the table's key, and the column is called so: by a role, or by the
     table's own name with something added; codes need no name. Without such a name nothing is
-    proved: small codes always point at the first few ids.
+    proved: small codes always point at the first few ids. Nor is a column one that is named after
+    another table which it refers to.
     """
-    joined = {(edge.left, edge.columns[0][0]) for edge in edges if edge.score > 0.5}
+    joined = {
+        (edge.left, edge.columns[0][0]): edge.evidence.get("name", 0) == 1
+        for edge in sorted(edges, key=lambda edge: edge.evidence.get("name", 0))
+        if edge.score > 0.5
+    }
     for reference in _contained(arrays, columns):
         column, name = reference.column, arrays.name[reference.column]
         plain = bool(arrays.number[column]) and not identifies(name)
-        elsewhere = (arrays.ids[int(arrays.table[column])], name) in joined
+        elsewhere = joined.get((arrays.ids[int(arrays.table[column])], name))
         w = weights
         logit = w.prior + w.name * reference.named + w.key
         logit -= w.measure * (plain and not reference.role)
-        logit -= w.own * (elsewhere and not reference.role)
+        logit -= w.own * (elsewhere is not None and (elsewhere or not reference.role))
         logit -= w.orphan * (1 - reference.share)
         if reference.share >= _LEAST_SHARE and logit > w.least:
             yield _edge(arrays, reference, logit)
@@ -143,6 +148,7 @@ def _named_after_own(arrays: ColumnArrays, column: Ints, key: Ints) -> tuple[Flo
     people = np.array(tables, dtype=np.bool_)[arrays.table[column]]
     by_role = np.array([names_role(name) for name in called.dictionary], dtype=np.bool_)
     codes = arrays.codes[column] & arrays.codes[key] & (arrays.distinct[column] >= _CODES)
+    codes &= ~arrays.period[column]
     # A person's role in a table of things is none of them: the manager of an item.
     persons = by_role[called.codes[column]]
     role: Flags = (is_role[called.codes[column]] & ~persons) | (people & persons) | codes
