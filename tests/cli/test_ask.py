@@ -207,7 +207,7 @@ def test_the_json_is_as_documented(shop: Path) -> None:
 def test_what_is_shown(shop: Path) -> None:
     shown = ask(shop, "--k", "3", COLUMNS="200")
     assert shown.returncode == 0
-    assert re.search(r"shop\.sqlite::orders +0\.\d\d +select +its names say", shown.stdout)
+    assert re.search(r"shop\.sqlite::orders +[a-z]+ 0\.\d\d +select +its names say", shown.stdout)
     assert "shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no" in shown.stdout
     assert ask(shop, "--k", "2", "--ddl").stdout.startswith("CREATE TABLE ")
 

@@ -1,4 +1,4 @@
-"""Every listing in a terminal of 80 columns: no line is longer, and no word is broken."""
+"""Whatever is told in a terminal of 80 columns: no line is longer, and no word is broken."""
 
 from __future__ import annotations
 
@@ -27,15 +27,20 @@ COMMANDS = [
     ["ask", "how many open orders per customer segment"],
     ["sql", "SELECT * FROM shop.orders LIMIT 3"],
 ]
-# A line of a listing begins with a blank; what a command says besides is for the terminal to wrap.
+REFUSED = "how many penguins breed on the moons of Saturn each winter"
 _WORD = re.compile(r"[^\s_./:─]+")
 
 
-def printed(command: list[str], columns: int, told: Told, patch: pytest.MonkeyPatch) -> str:
-    patch.setenv("COLUMNS", str(columns))
+def printed(
+    command: list[str], columns: int, told: Told, patch: pytest.MonkeyPatch, code: int = 0
+) -> str:
+    if columns:
+        patch.setenv("COLUMNS", str(columns))
+    else:
+        patch.delenv("COLUMNS", raising=False)
     with pytest.raises(SystemExit) as ended:
         app(command)
-    assert ended.value.code == 0
+    assert ended.value.code == code
     return told.readouterr().out
 
 
@@ -45,8 +50,8 @@ def test_a_listing_fits(
 ) -> None:
     given = [*command, "-C", str(sample.folder)]
     narrow, wide = (printed(given, columns, capsys, monkeypatch) for columns in (80, 4000))
-    lines = [line for line in narrow.splitlines() if line.startswith(" ")]
-    listed = [line for line in lines if not re.fullmatch(r" row \d+ +", line)]
+    lines = narrow.splitlines()
+    listed = [line for line in lines if line[:1] == " " and not re.fullmatch(r" row \d+ +", line)]
     assert all(len(line) <= 80 for line in lines)
     whole = set(_WORD.findall(wide))
     broken = [word for line in listed for word in _WORD.findall(line) if word not in whole]
@@ -55,3 +60,15 @@ def test_a_listing_fits(
 
 def test_a_word_longer_than_its_column_is_broken() -> None:
     assert filled_lines(["a_", "customers"], 5) == ["a_", "custo", "mers"]
+
+
+@pytest.mark.parametrize("columns", [0, 80, 60])
+def test_a_sentence_goes_on_in_the_next_line(
+    columns: int, sample: dovetail.Catalog, capsys: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ["ask", REFUSED, "-C", str(sample.folder)]
+    lines = printed(asked, columns, capsys, monkeypatch, code=1).splitlines()
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= (columns or 80)
+    whole = printed(asked, 4000 - 1, capsys, monkeypatch, code=1)
+    assert " ".join(lines) == whole.strip()

@@ -214,7 +214,7 @@ def search(
         return
     listing = rich_table("table", "relevance", "why")
     for one in candidates:
-        listing.add_row(str(one.id), sureness(one.relevance), "; ".join(one.reasons))
+        listing.add_row(str(one.id), f"{one.relevance:.2f}", "; ".join(one.reasons))
     console().print(listing)
 
 
@@ -234,7 +234,7 @@ def _print_result(result: TableSet, written: str, *, as_ddl: bool, explain: bool
     if explain:
         print_explanation(result)
     if written:
-        print_lines(f"Read as: {result.reading}")
+        print_line(f"Read as: {result.reading}")
         print_lines(written)
 
 
@@ -249,13 +249,13 @@ def print_explanation(result: TableSet) -> None:
             note("only sets that graph or a model chose are explained; --json has the trace")
         return
     for one in explanation["tables"]:
-        print_lines(f"{one['table']}{_probability(one)}: {_because(one['because'])}")
+        print_line(f"{one['table']}{_probability(one)}: {_because(one['because'])}")
     if suffices := explanation.get("suffices"):
-        print_lines(f"why it suffices: {suffices}")
+        print_line(f"why it suffices: {suffices}")
     if out := explanation["next"]:
-        print_lines(f"not taken: {out['table']}{_probability(out)}: {out['because']}")
+        print_line(f"not taken: {out['table']}{_probability(out)}: {out['because']}")
     for reading in explanation.get("readings", ()):
-        print_lines(f"another reading{_probability(reading)}: {reading['if']}")
+        print_line(f"another reading{_probability(reading)}: {reading['if']}")
 
 
 def _print_conversation(trace: Sequence[Mapping[str, Any]], asked: Sequence[Any]) -> None:
@@ -263,26 +263,26 @@ def _print_conversation(trace: Sequence[Mapping[str, Any]], asked: Sequence[Any]
     shown: dict[int, str] = {}
     for stage in trace:
         if looked_for := stage.get("looked_for"):
-            print_lines(f"looked for: {'; '.join(looked_for)}")
+            print_line(f"looked for: {'; '.join(looked_for)}")
         if stage["stage"] == "search":
             shown = {one["number"]: one["table"] for one in stage.get("candidates", ())}
         if "reply" in stage:
             left_out = stage.get("cut", {}).get("left_out", ())
             listed = (f"{at} {table}" for at, table in shown.items() if table not in left_out)
             chosen = (shown.get(at, str(at)) for at in stage["selected"])
-            print_lines(f"shown: {', '.join(listed)}")
+            print_line(f"shown: {', '.join(listed)}")
             print_lines(f"said: {stage['reply']}")
-            print_lines(f"chose: {', '.join(chosen) or 'none'}")
+            print_line(f"chose: {', '.join(chosen) or 'none'}")
         if missing := stage.get("missing"):
-            print_lines(f"missing: {missing}")
+            print_line(f"missing: {missing}")
         if stage.get("fallback"):
-            print_lines(f"but {stage.get('reason', '')}")
+            print_line(f"but {stage.get('reason', '')}")
     if asked:
         calls, tokens_in, tokens_out, seconds = (
             sum(stage.get(name, 0) for stage in asked)
             for name in ("llm_calls", "tokens_in", "tokens_out", "seconds")
         )
-        print_lines(
+        print_line(
             f"{count(calls, 'call')} of {asked[0].get('model', 'a model')}: {tokens_in:,} tokens "
             f"in, {tokens_out:,} out, {seconds:.1f} seconds"
         )
@@ -307,12 +307,14 @@ def print_set(result: TableSet) -> None:
     screen = console()
     tables = rich_table("table", "score", "stage", "why")
     for chosen in result.tables:
-        tables.add_row(str(chosen.id), sureness(chosen.relevance), chosen.stage, chosen.why)
+        relevance = chosen.relevance
+        sure = f"{relevance:.2f}" if chosen.connects else sureness(relevance)
+        tables.add_row(str(chosen.id), sure, chosen.stage, chosen.why)
     if result.tables:
         screen.print(tables)
     else:
         for warning in result.warnings:
-            print_lines(warning[:1].upper() + warning[1:] + ".")
+            print_line(warning[:1].upper() + warning[1:] + ".")
     if result.joins:
         joins = rich_table("join", "score", "kind")
         for edge in result.joins:
@@ -325,4 +327,4 @@ def print_set(result: TableSet) -> None:
             others.add_row(tables_of, sureness(other.probability), other.reason)
         screen.print(others)
     if result.confidence is not None and result.tables:
-        screen.print("confidence", sureness(result.confidence, said=True))
+        screen.print("confidence", sureness(result.confidence))

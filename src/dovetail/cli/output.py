@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from dovetail.settings import Settings
 
 _PIPE = 4_000
+# Columns of a terminal that nobody has less of.
+_NARROW = 80
 # A source's label of more characters is told by its short name in listings.
 _LONG = 20
 # The short names of the sources of the catalogs that were opened, by label.
@@ -258,18 +261,18 @@ def filled_lines(pieces: Sequence[str], width: int) -> list[str]:
 _COLOURS = {"sure": "green", "likely": "cyan", "unsure": "yellow", "guess": "red"}
 
 
-def sureness(share: float, *, said: bool = False) -> Any:
-    """How sure something is, as a number in the colour of its word; `said` puts the word behind."""
+def sureness(share: float) -> Any:
+    """How sure something is: a word in its colour, with the number behind it, as on the page."""
     from rich.text import Text
 
     word = confidence_word(share)
-    return Text(f"{share:.2f} ({word})" if said else f"{share:.2f}", style=_COLOURS[word])
+    return Text(f"{word} {share:.2f}", style=_COLOURS[word])
 
 
 def print_lines(text: str) -> None:
-    """A text of several lines as it is, but for what steers the terminal."""
+    """SQL or the like, line by line as it is, but for what steers the terminal."""
     for line in text.splitlines():
-        print_line(line)
+        console().print(printable(shortened(line)), soft_wrap=True)
 
 
 def note(text: str) -> None:
@@ -278,8 +281,27 @@ def note(text: str) -> None:
 
 
 def print_line(text: str) -> None:
-    """A line of text as it is, but for what steers the terminal."""
-    console().print(printable(shortened(text)), soft_wrap=True)
+    """A sentence, on as many lines as the terminal needs, less what steers that.
+
+    Into a pipe its lines are those of a narrow terminal. No word is broken.
+    """
+    screen = console()
+    width = _NARROW if screen.width == _PIPE else screen.width
+    for line in _folded(printable(shortened(text)), width):
+        screen.print(line, soft_wrap=True)
+
+
+def _folded(text: str, width: int) -> list[str]:
+    """A sentence on lines; those behind the first stand as far in as that.
+
+    >>> _folded("  because it says so", 12)
+    ['  because it', '  says so']
+    """
+    inset = text[: len(text) - len(text.lstrip())]
+    lines = textwrap.wrap(
+        text, width, subsequent_indent=inset, break_long_words=False, break_on_hyphens=False
+    )
+    return lines or [""]
 
 
 @contextmanager

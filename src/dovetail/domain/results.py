@@ -94,6 +94,11 @@ class Chosen(HasId):
         return f"<Chosen {self.id}  ({self.relevance:.2f}) {self.stage}: {self.reason}>"
 
     @property
+    def connects(self) -> bool:
+        """Whether it is there for the other tables alone, whatever the question says of it."""
+        return self.stage in _CONNECTING
+
+    @property
     def why(self) -> str:
         """Why the table is in the set, and which other members of its family there are."""
         names = [table.name for table in self.also[:_NAMED]]
@@ -329,7 +334,7 @@ class TableSet:
             return notebook.block(self.question, *map(notebook.note, self.warnings))
         number = {table: at for at, table in enumerate(self.ids)}
         edges = [(number[edge.left], number[edge.right], edge.brief) for edge in self.joins]
-        connectors = [at for at, chosen in enumerate(self) if chosen.stage in _CONNECTING]
+        connectors = [at for at, chosen in enumerate(self) if chosen.connects]
         parts = [
             notebook.join_graph([table.name for table in self.ids], edges, connectors),
             notebook.table(

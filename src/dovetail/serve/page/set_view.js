@@ -21,7 +21,7 @@ function chosenCard(one, view) {
     h("div", { class: "row spread" },
       h("h3", {}, h("a", { href: toTable(one.id) }, idText(one.id))),
       h("span", { class: "row" }, connector ? h("span", { class: "tag connector" }, "connector") : null,
-        one.stage === "given" ? null : sureness(one.score, "How surely the question needs it"))),
+        connector || one.stage === "given" ? null : sureness(one.score, "How surely the question needs it"))),
     h("p", {}, one.reason),
     one.also.length ? also(one.also) : null,
     noteActions(view.about, () => view.ask()).table(one.id),
