@@ -41,9 +41,13 @@ def never() -> bool:
 
 
 class Pool:
-    """A pool of at most `size` processes; a caller who finds all of them busy waits for a turn."""
+    """A pool of at most `size` processes; a caller who finds all of them busy waits for a turn.
 
-    def __init__(self, size: int) -> None:
+    A process runs a module that reads and writes as `answer/worker.py` does.
+    """
+
+    def __init__(self, size: int, module: str = _MODULE) -> None:
+        self._module = module
         self._turns = threading.Semaphore(size)
         self._idle: list[Worker] = []
         self._all: weakref.WeakSet[Worker] = weakref.WeakSet()
@@ -100,7 +104,7 @@ class Pool:
                 if worker.alive:
                     return worker
                 worker.kill()
-        worker = Worker()
+        worker = Worker(self._module)
         with self._changing:
             self._all.add(worker)
         return worker
@@ -116,11 +120,11 @@ class Pool:
 class Worker:
     """One process that runs queries, in a process group of its own: killing ends all it started."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: str = _MODULE) -> None:
         self._buffer = bytearray()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", _MODULE],  # -P: no module of the current folder
+                [sys.executable, "-P", "-m", module],  # -P: no module of the current folder
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

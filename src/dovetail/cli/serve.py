@@ -33,6 +33,16 @@ def serve(
     at_once: Annotated[
         int, typer.Option(metavar="N", min=1, help="Requests under way at once, of all callers.")
     ] = 16,
+    processes: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=64,
+            help="Processes that answer questions, each with "
+            "the catalog open; one is the server itself.",
+        ),
+    ] = 1,
     notes: Annotated[
         bool, typer.Option("--notes", help="Let notes and descriptions be written, for everybody.")
     ] = False,
@@ -48,6 +58,7 @@ def serve(
     except ImportError:
         raise MissingExtraError("the REST server", "server") from None
     _prepare_process()
+    from dovetail.serve.asking import Asking
     from dovetail.serve.guarded import RequestLimits, is_this_machine, read_access
     from dovetail.serve.live_catalog import LiveCatalog
     from dovetail.serve.rest import rest_app
@@ -63,17 +74,21 @@ def serve(
     # Without tokens it is for this machine: nobody comes by another name with good reason.
     hosts = frozenset() if access.callers else frozenset(("localhost", "127.0.0.1", "::1", host))
     limits = RequestLimits(per_minute=per_minute, at_once=at_once)
-    app = rest_app(live, access, limits, hosts=hosts, notes=notes)
+    asking = Asking(live, processes)
+    app = rest_app(live, access, limits, hosts=hosts, notes=notes, asking=asking)
     shown = f"[{host}]" if ":" in host else host
     typer.echo(
         f"dovetail serves {len(live.current()):,} tables at http://{shown}:{port}/ "
         f"(the page) and http://{shown}:{port}/api",
         err=True,
     )
-    uvicorn.run(
-        app, host=host, port=port, log_level="warning", access_log=False,
-        server_header=False, timeout_graceful_shutdown=10,
-    )  # fmt: skip
+    try:
+        uvicorn.run(
+            app, host=host, port=port, log_level="warning", access_log=False,
+            server_header=False, timeout_graceful_shutdown=10,
+        )  # fmt: skip
+    finally:
+        asking.close()
 
 
 def mcp(

@@ -28,7 +28,7 @@ class LiveCatalog:
     def __init__(self, folder: str | Path, settings: Settings, tables: Sequence[str] = ()) -> None:
         self.folder = Path(folder)
         self.settings = settings
-        self._tables = tuple(tables)
+        self.tables = tuple(tables)
         self._lock = Lock()
         self._opening = Lock()
         self._generations: WeakSet[Catalog] = WeakSet()
@@ -78,7 +78,7 @@ class LiveCatalog:
             self._narrow.clear()
 
     def _opened(self) -> Catalog:
-        opened = open_catalog(self.folder, self.settings).narrowed(self._tables)
+        opened = open_catalog(self.folder, self.settings).narrowed(self.tables)
         self._generations.add(opened)
         return opened
 

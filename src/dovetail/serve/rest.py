@@ -10,21 +10,14 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from dovetail.errors import (
-    AmbiguousTableError,
-    CatalogError,
     DovetailError,
-    GuardError,
     MissingExtraError,
-    ModelError,
-    NotFoundError,
-    QueryError,
-    UsageError,
 )
 
 try:
@@ -41,6 +34,7 @@ from dovetail.api.catalog import Catalog
 from dovetail.domain import JoinEdge
 from dovetail.names.table_name import unqualified
 from dovetail.names.words import spelled
+from dovetail.serve.asking import ASK, CANDIDATES, GIVEN, SEARCH, Asking, status_of
 from dovetail.serve.browse import add_browsing
 from dovetail.serve.bundle import PAGE, bundles
 from dovetail.serve.guarded import (
@@ -67,21 +61,12 @@ from dovetail.serve.views import (
     TableSetDetail,
     find_table,
     join,
-    joins_among,
-    named_set,
-    ranked,
     safe,
-    set_json,
     told,
 )
 from dovetail.serve.views import table as table_detail
 from dovetail.text import CONFIDENCE, one_line
 
-# What an error of ours is over HTTP, the first that fits.
-_STATUS: tuple[tuple[type[DovetailError], int], ...] = (
-    (AmbiguousTableError, 400), (UsageError, 400), (NotFoundError, 404), (GuardError, 422),
-    (QueryError, 422), (ModelError, 502), (CatalogError, 503),
-)  # fmt: skip
 # Candidates of a search that nobody gave a number for: as many as `graph` looks at.
 _CANDIDATES = 16
 # How many are told, how many joins are looked at, and what a name must be to stand in a sentence.
@@ -161,10 +146,11 @@ def rest_app(
     hosts: frozenset[str] = frozenset(),
     notes: bool = False,
     log: bool = True,
+    asking: Asking | None = None,
 ) -> FastAPI:
     """The application; `access` says who may ask, `limits` how much, `notes` whether to write.
 
-    `hosts` are the names that it answers to; without any, all are.
+    `hosts` are the names that it answers to; without any, all are. `asking` answers questions.
     """
     from dovetail import __version__
 
@@ -181,7 +167,7 @@ def rest_app(
     metrics = Metrics()
     metrics.generations.set_function(lambda: live.generations)
     _add_errors(app, live.folder)
-    _add_asking(app, live)
+    _add_asking(app, asking or Asking(live))
     add_queries(app, partial(_catalog, live))
     add_browsing(app, partial(_catalog, live))
     _add_tables(app, live)
@@ -206,37 +192,51 @@ def _catalog(live: LiveCatalog, request: Request) -> Catalog:
     return live.current(caller.tables)
 
 
-def _add_asking(app: FastAPI, live: LiveCatalog) -> None:
-    @app.post("/api/v1/ask")
-    def ask(request: Request, asked: Ask) -> TableSetDetail:
-        """The smallest set of tables that answers a question, and how they join."""
-        catalog = _catalog(live, request)
-        return set_json(catalog, catalog.ask(**asked.model_dump()))
+def _add_asking(app: FastAPI, asking: Asking) -> None:
+    def reply(request: Request, kind: str, asked: dict[str, Any]) -> Response:
+        caller: Caller = request.state.caller
+        body = asking.reply(kind, caller.tables, asked)
+        return Response(body, media_type="application/json")
 
-    @app.post("/api/v1/set")
-    def given_set(request: Request, given: Given) -> TableSetDetail:
+    @app.post("/api/v1/ask", response_model=TableSetDetail)
+    def ask(request: Request, asked: Ask) -> Response:
+        """The smallest set of tables that answers a question, and how they join."""
+        return reply(request, ASK, asked.model_dump())
+
+    @app.post("/api/v1/set", response_model=TableSetDetail)
+    def given_set(request: Request, given: Given) -> Response:
         """Tables that you name, as a set: how they join, a schema slice, SQL to start from."""
-        catalog = _catalog(live, request)
-        found = catalog.completed(named_set(catalog, given.question, given.tables))
-        return set_json(catalog, found)
+        return reply(request, GIVEN, given.model_dump())
 
     @app.get("/api/v1/ask/stages", response_class=StreamingResponse, responses=EVENTS)
     def ask_stages(request: Request, asked: Annotated[Ask, Query()]) -> StreamingResponse:
         """The same as server-sent events: `search`, `joins`, `set`, then `end`; or `problem`."""
-        catalog = _catalog(live, request)
-        return StreamingResponse(_stages(catalog, asked), media_type="text/event-stream")
+        stages = _stages(partial(reply, request), asked)
+        return StreamingResponse(stages, media_type="text/event-stream")
 
-    @app.get("/api/v1/search")
+    @app.get("/api/v1/search", response_model=list[RankedTable])
     def search(
         request: Request,
         q: Text,
         limit: Annotated[int, Query(ge=1, le=100)] = 10,
         looking_for: Phrases = (),
-    ) -> list[RankedTable]:
+    ) -> Response:
         """Single tables by relevance; those found for phrases take turns with the question's."""
-        catalog = _catalog(live, request)
-        found = catalog.search(q, limit, looking_for=looking_for)
-        return [ranked(catalog, one) for one in found]
+        asked = {"question": q, "k": limit, "looking_for": looking_for}
+        return reply(request, SEARCH, asked)
+
+    def _stages(answer: Callable[[str, dict[str, Any]], Response], asked: Ask) -> Iterator[str]:
+        """Candidates, how they join, and the set: each as soon as it is there."""
+        try:
+            wanted = asked.model_dump()
+            found = answer(CANDIDATES, wanted | {"k": asked.k or _CANDIDATES}).body
+            for name, part in json.loads(bytes(found)).items():
+                yield _event(name, json.dumps(part))
+            yield _event("set", bytes(answer(ASK, wanted).body).decode())
+            yield _event("end", "{}")
+        except DovetailError as error:
+            told_of = problem(status_of(error), told(error, asking.folder), "")
+            yield _event("problem", json.dumps(told_of))
 
 
 def _add_tables(app: FastAPI, live: LiveCatalog) -> None:
@@ -349,24 +349,8 @@ def _add_state(app: FastAPI, live: LiveCatalog, metrics: Metrics) -> None:
         return Response(generate_latest(metrics.registry), media_type="text/plain; version=0.0.4")
 
 
-def _stages(catalog: Catalog, asked: Ask) -> Iterator[str]:
-    """Candidates, how they join, and the set: each as soon as it is there."""
-    try:
-        candidates = catalog.search(
-            asked.question, asked.k or _CANDIDATES, looking_for=asked.looking_for
-        )
-        yield _event("search", [ranked(catalog, one).model_dump() for one in candidates])
-        edges = joins_among(catalog, (one.id for one in candidates))
-        yield _event("joins", [join(edge, JoinDetail).model_dump() for edge in edges])
-        found = set_json(catalog, catalog.ask(**asked.model_dump()))
-        yield _event("set", found.model_dump())
-        yield _event("end", {})
-    except DovetailError as error:
-        yield _event("problem", problem(_status(error), told(error, catalog.folder), ""))
-
-
-def _event(name: str, data: object) -> str:
-    return f"event: {name}\ndata: {json.dumps(data)}\n\n"
+def _event(name: str, data: str) -> str:
+    return f"event: {name}\ndata: {data}\n\n"
 
 
 def _add_errors(app: FastAPI, folder: Path) -> None:
@@ -376,7 +360,7 @@ def _add_errors(app: FastAPI, folder: Path) -> None:
 
     @app.exception_handler(DovetailError)
     def ours(request: Request, error: DovetailError) -> JSONResponse:
-        return reply(request, _status(error), told(error, folder))
+        return reply(request, status_of(error), told(error, folder))
 
     @app.exception_handler(RequestValidationError)
     def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -387,10 +371,6 @@ def _add_errors(app: FastAPI, folder: Path) -> None:
     @app.exception_handler(HTTPException)
     def other(request: Request, error: HTTPException) -> JSONResponse:
         return reply(request, error.status_code, one_line(str(error.detail)))
-
-
-def _status(error: DovetailError) -> int:
-    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
 
 
 def add_page(app: FastAPI) -> None:
