@@ -17,6 +17,8 @@ from tests.serve.page.test_ask import AMBIGUOUS, ask
 
 COUNTED = "How many orders are there?"
 OF_SHOP = f"&set={quote('shop::orders')}"
+WITHOUT = "Which customers have no orders?"
+TWO_OF_SHOP = OF_SHOP + quote("\nshop::customers")
 
 
 def chips(page: Page) -> list[str]:
@@ -82,6 +84,38 @@ def test_a_filter_is_changed_and_offers_values(page: Page, url: str) -> None:
     page.get_by_role("button", name="Change", exact=True).click()
     expect(page.locator("#reading")).to_contain_text("customer_no is 3")
     assert "WHERE customer_no = 3" in page.locator("#sql").input_value()
+
+
+def test_groups_are_kept_by_their_number_of_rows_and_that_is_changed(page: Page, url: str) -> None:
+    ask(page, url, COUNTED, OF_SHOP)
+    add(page, "group", "shop::orders\ncustomer_no")
+    add(page, "having", "", "at least", "4")
+    expect(page.locator("#reading")).to_contain_text("at least 4 rows each")
+    expect(page.locator("#sql")).to_have_value(re.compile(r"HAVING count\(\*\) >= 4$"))
+    page.get_by_role("button", name="at least 4 rows each", exact=True).click()
+    expect(page.locator("#part-operator")).to_have_value("at least")
+    expect(page.locator("#part-value")).to_have_value("4")
+    page.fill("#part-value", "many")
+    page.get_by_role("button", name="Change", exact=True).click()
+    expect(page.locator(".said")).to_contain_text("Give a number of rows")
+    page.fill("#part-value", "1000")
+    page.get_by_role("button", name="Change", exact=True).click()
+    expect(page.locator("#rows")).to_contain_text("No row fits")
+
+
+def test_rows_without_a_partner_are_asked_for_and_that_is_changed(page: Page, url: str) -> None:
+    ask(page, url, WITHOUT, TWO_OF_SHOP)
+    expect(page.locator("#sql")).to_have_value(re.compile("NOT EXISTS"))
+    page.locator(".chip.absent .chip-text").click()
+    expect(page.locator("#part-column")).to_have_value("shop::orders\n")
+    page.select_option("#part-column", "shop::customers\nname")
+    page.get_by_role("button", name="Change", exact=True).click()
+    expect(page.locator(".said")).to_contain_text("The query reads customers")
+    page.locator(".part-form").get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Remove orders", exact=True).click()
+    expect(page.locator("#sql")).not_to_have_value(re.compile("NOT EXISTS"))
+    add(page, "absent", "shop::orders\n")
+    expect(page.locator("#sql")).to_have_value(re.compile("NOT EXISTS"))
 
 
 def test_rows_by_a_label_have_a_chart_that_back_keeps(page: Page, url: str) -> None:

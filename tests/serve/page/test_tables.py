@@ -105,3 +105,25 @@ def test_the_header_follows_an_update(page: Page, tmp_path: Path) -> None:
         page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
         expect(page.locator("#counts")).to_contain_text("8 tables")
         expect(page.locator(".said")).to_contain_text("The catalog was updated")
+
+
+def test_sources_stand_by_their_short_name_on_every_view(page: Page, tmp_path: Path) -> None:
+    folder = tmp_path / "archive" / "of" / "the" / "whole" / "company" / "until" / "last" / "year"
+    folder.mkdir(parents=True)
+    write_shop(folder / "shop.sqlite")
+    built = dovetail.build(tmp_path / "archive", into=tmp_path / "catalog", settings=SETTINGS)
+    (label,) = {table.source for table in built.ids}
+    assert label.endswith("of/the/whole/company/until/last/year/shop.sqlite")
+    views = {
+        "#/domains": "details.card summary",
+        f"#/table/{quote(label + '::orders', safe='')}": ".node",
+        "#/tables": ".browser tbody tr",
+        f"#/ask?q={quote(QUESTION)}": "#rows tbody tr",
+    }
+    with serving(tmp_path / "catalog") as running:
+        for view, there in views.items():
+            page.goto(f"{running.url}/{view}")
+            expect(page.locator(there).first).to_be_visible()
+            told = page.locator("main").inner_text()
+            assert "shop" in told
+            assert "whole/company" not in told, view

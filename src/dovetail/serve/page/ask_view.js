@@ -2,7 +2,7 @@
 
 import { Problem, events, post } from "./api.js";
 import { candidateList } from "./candidates.js";
-import { announce, count, h, replace, say, sureness } from "./dom.js";
+import { announce, count, h, replace, say, shortened, sureness } from "./dom.js";
 import { joinGraph } from "./join_graph.js";
 import { read, rewrite, to } from "./link.js";
 import { noteActions } from "./note_actions.js";
@@ -176,7 +176,7 @@ export class AskView {
       h("div", { class: "row spread" }, h("h2", { id: "read-title" }, "Read as"), sure ? h("p", { class: "confidence" }, sure) : null),
       found.instead ? h("p", { class: "notice small" }, "You chose this set instead. ", h("a", { href: to("ask", this.settings()) }, "Back to the one that was found")) : null,
       this.reading.element,
-      found.warnings.map((text) => h("p", { class: "notice small" }, text)));
+      found.warnings.map((text) => h("p", { class: "notice small", title: text }, shortened(text))));
   }
 
   // The query that the address asks for over the set that was found, and its rows.

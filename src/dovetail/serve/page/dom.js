@@ -52,6 +52,9 @@ export const shortSource = (source) => middleCut(known.sources[source] ?? source
 
 export const sourceOf = (id) => shortSource(parts(id)[0]);
 
+// A text in which tables stand behind the short names of their sources.
+export const shortened = (text) => Object.keys(known.sources).reduce((said, source) => said.replaceAll(`${source}::`, `${shortSource(source)}::`), text);
+
 export function idText(id) {
   return h("span", { class: "id", title: id }, nameOf(id), " ", h("span", { class: "source small" }, sourceOf(id)));
 }

@@ -41,7 +41,7 @@ function domainCard(domain) {
       h("td", { class: "cell mono" }, missing ? `${missing.toLocaleString("en")} ${column.examples.slice(0, 3).join(", ")}` : ""));
   };
   return h("details", { class: "card" },
-    h("summary", {}, h("strong", {}, domain.name), h("span", { class: "muted" }, ` ${count(domain.columns.length, "column")}, made in ${domain.master}; they match ${domain.normal_form}`)),
+    h("summary", {}, h("strong", {}, domain.name), h("span", { class: "muted" }, ` ${count(domain.columns.length, "column")}, made in `, idText(domain.master), `; they match ${domain.normal_form}`)),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Columns of ${domain.name}` },
       h("table", {},
         h("thead", {}, h("tr", {}, ["column", "refers to"].map((name) => h("th", { scope: "col" }, name)),

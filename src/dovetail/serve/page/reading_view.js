@@ -6,10 +6,11 @@ import { h, middleCut, nameOf, replace, say, sourceOf } from "./dom.js";
 
 const WHAT = [
   ["show", "Show a column"], ["where", "Filter by"], ["group", "Group by"], ["count", "Count"], ["sum", "Total of"], ["avg", "Average of"],
-  ["max", "Highest of"], ["min", "Lowest of"], ["up", "Sort by, lowest first"], ["down", "Sort by, highest first"], ["limit", "Only the first"],
+  ["max", "Highest of"], ["min", "Lowest of"], ["having", "Groups by their number of rows"], ["absent", "Without rows of"], ["up", "Sort by, lowest first"], ["down", "Sort by, highest first"], ["limit", "Only the first"],
 ];
 const OPERATORS = ["is", "is not", "contains", "at least", "at most", "above", "below", "between"];
 const BOUNDS = { "at least": ">=", "at most": "<=", above: ">", below: "<" };
+const EXACTLY = { is: "=", "is not": "<>" };
 const VALUES = 40;
 
 // Parts as a link has them: without words, and without what they would be anyhow.
@@ -50,8 +51,7 @@ export class ReadingView {
   chip(list, part, text) {
     const short = middleCut(text, 48);
     return h("span", { class: `chip ${list}` },
-      list === "having" || list === "absent" ? h("span", { class: "chip-text" }, short)
-        : h("button", { type: "button", class: "chip-text", title: `Change ${text}`, onclick: () => this.edit(list, part) }, short),
+      h("button", { type: "button", class: "chip-text", title: `Change ${text}`, onclick: () => this.edit(list, part) }, short),
       h("button", { type: "button", class: "chip-x", "aria-label": `Remove ${text}`, onclick: () => this.change(this.without(list, part)) }, "×"));
   }
 
@@ -83,14 +83,15 @@ class PartForm {
     Object.assign(this, { view, list, part });
     const what = { select: part?.function || "show", order: part?.down ? "down" : "up" }[list] ?? list ?? "where";
     const fields = (name, label, element) => { this[name] = element; return h("div", { class: "field" }, h("label", { for: element.id }, label), element); };
+    const place = list === "absent" ? `${part}\n` : part?.table ? `${part.table}\n${part.column ?? ""}` : null;
     const option = (value, text, chosen) => h("option", { value, selected: value === chosen }, text);
     const [operator, value] = said(part);
     this.values = h("datalist", { id: "part-values" });
     this.element = h("form", { class: "row part-form", "aria-label": "A part of the query", onsubmit: (event) => { event.preventDefault(); this.done(); } },
       fields("what", "What", h("select", { id: "part-what", onchange: () => this.fit() }, WHAT.map(([key, text]) => option(key, text, what)))),
       this.columnField = fields("column", "Column", h("select", { id: "part-column", onchange: () => this.fit() }, view.columns.map(([id, columns]) => h("optgroup", { label: `${nameOf(id)} (${sourceOf(id)})` },
-        option(`${id}\n`, `rows of ${nameOf(id)}`, part && !part.column ? `${part.table}\n` : ""),
-        columns.map((one) => option(`${id}\n${one.name}`, one.name, part?.column ? `${part.table}\n${part.column}` : "")))))),
+        option(`${id}\n`, `rows of ${nameOf(id)}`, place),
+        columns.map((one) => option(`${id}\n${one.name}`, one.name, place)))))),
       this.operatorField = fields("operator", "is", h("select", { id: "part-operator" }, OPERATORS.map((text) => option(text, text, operator)))),
       this.valueField = fields("value", "Value", h("input", { id: "part-value", list: "part-values", autocomplete: "off", maxlength: "1000", placeholder: "one or another" })),
       this.values,
@@ -108,10 +109,11 @@ class PartForm {
   // Which fields a part has.
   fit() {
     const what = this.what.value;
-    this.columnField.hidden = what === "limit";
-    this.operatorField.hidden = what !== "where";
-    this.valueField.hidden = what !== "where" && what !== "limit";
+    this.columnField.hidden = what === "limit" || what === "having";
+    this.operatorField.hidden = what !== "where" && what !== "having";
+    this.valueField.hidden = !["where", "having", "limit"].includes(what);
     if (what === "where") this.suggest();
+    else replace(this.values);
   }
 
   // The commonest values of the column, counted by a query of the same kind.
@@ -136,7 +138,14 @@ class PartForm {
     const item = { table: id, column: column || null };
     const added = { ...item, function: ["show", "group", "up", "down"].includes(what) ? "" : what };
     if (what === "limit") parts.limit = Math.max(0, Math.floor(Number(text)) || 0);
-    else if (what === "where") {
+    else if (what === "having") {
+      const operator = { ...BOUNDS, ...EXACTLY }[this.operator.value];
+      if (!operator || !/^\d+$/.test(text)) { say("Give a number of rows, and whether it is the least or the most"); return; }
+      parts.having = [...parts.having, { operator, number: text }];
+    } else if (what === "absent") {
+      if ([...parts.select, ...parts.where, ...parts.group, ...parts.order].some((one) => one.table === id)) { say(`The query reads ${nameOf(id)}: remove that first`); return; }
+      parts.absent = [...parts.absent.filter((one) => one !== id), id];
+    } else if (what === "where") {
       if (!column || !text) { say(column ? "Give a value to filter by" : "Choose a column to filter by"); return; }
       parts.where = [...parts.where, { ...item, ...condition(this.operator.value, text) }];
     } else if (what === "group") Object.assign(parts, grouped(parts, item));
@@ -168,7 +177,7 @@ function condition(operator, text) {
 // Operator and value of a condition as the form has them.
 function said(part) {
   if (!part?.operator) return ["is", ""];
-  const { operator, values } = part, bound = Object.keys(BOUNDS).find((text) => BOUNDS[text] === operator);
+  const { operator, values = [part.number] } = part, bound = Object.keys(BOUNDS).find((text) => BOUNDS[text] === operator);
   if (bound) return [bound, values[0]];
   if (operator === "between") return ["between", values.join(" and ")];
   if (operator.endsWith("like") && values[0].includes("%")) return ["contains", values[0].replaceAll("%", "")];

@@ -2,7 +2,7 @@
 
 import { Problem, get, table } from "./api.js";
 import { columnsTable, describedBy } from "./columns_table.js";
-import { count, h, idText, nameOf, replace, sureness } from "./dom.js";
+import { count, h, idText, nameOf, replace, shortened, sourceOf, sureness } from "./dom.js";
 import { columnsText } from "./evidence.js";
 import { joinGraph } from "./join_graph.js";
 import { to, toTable } from "./link.js";
@@ -42,7 +42,7 @@ export class TableView {
         h("div", { class: "row" },
           h("a", { class: "button", href: to("pile", { table: shown.id }) }, "Show in the pile"),
           h("a", { class: "button", href: to("pile", { from: shown.id }) }, "Find a path from here"))),
-      h("p", { class: "muted" }, `${shown.source} · ${count(shown.rows, "row")} · ${count(shown.columns.length, "column")}${shown.truncated ? " shown" : ""}`),
+      h("p", { class: "muted" }, h("span", { title: shown.source }, sourceOf(shown.id)), ` · ${count(shown.rows, "row")} · ${count(shown.columns.length, "column")}${shown.truncated ? " shown" : ""}`),
       [shown.comment, describedBy(shown), ...shown.notes].filter(Boolean).map((text) => h("p", { class: "notice" }, text)),
       actions.table(shown.id),
       h("div", { class: "columns" },
@@ -51,7 +51,7 @@ export class TableView {
           section("Sampled rows", shown.sample.length ? rowsTable(sampleOf(shown), { label: "Sampled rows" }) : h("p", { class: "muted" }, "It has no rows."))),
         h("div", { class: "stack" },
           section("Joins", graph, others.length > near.length ? h("p", { class: "small muted" }, `The surest ${near.length} of ${others.length} neighbours are drawn.`) : null, joinList(shown.id, joins)),
-          shown.domains.length ? section("Key domains", h("ul", { class: "joins" }, shown.domains.map((text) => h("li", {}, text)))) : null,
+          shown.domains.length ? section("Key domains", h("ul", { class: "joins" }, shown.domains.map((text) => h("li", { title: text }, shortened(text))))) : null,
           shown.family ? section("Family", family(shown)) : null)));
   }
 }
