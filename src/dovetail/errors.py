@@ -17,6 +17,7 @@
     ├── DatasetError        questions, gold or runs of a benchmark that cannot be used as they are
     ├── ModelError          an embedder or LLM cannot be loaded, reached or understood
     │   ├── RefusedError    an endpoint does not take a request as it stands
+    │   ├── EmbedderError   an embedder cannot be opened or asked: search can do without it
     │   └── PendingError    a reply that is still to be recorded
     ├── EngineError         the offline work cannot be run where it was asked to
     ├── GuardError          a query that may not run
@@ -136,6 +137,10 @@ class RefusedError(ModelError):
         super().__init__(message)
         self.status = status
         self.said = said
+
+
+class EmbedderError(ModelError):
+    """An embedder cannot be opened or asked; search can do without it, by words and values."""
 
 
 class PendingError(ModelError):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack, cast
 
 from dovetail import notebook
 from dovetail.api.state import Narrowed, State
@@ -30,16 +30,24 @@ from dovetail.domain import (
 from dovetail.domain.joins import Joins
 from dovetail.domain.results import Ranked
 from dovetail.domain.sql import table_sql
-from dovetail.errors import MissingModelError, NotFoundError, PendingError, UsageError
+from dovetail.errors import (
+    EmbedderError,
+    MissingModelError,
+    ModelError,
+    NotFoundError,
+    PendingError,
+    UsageError,
+)
 from dovetail.families.family import Families
 from dovetail.joins.graph import JOINABLE, JoinGraph, path_notes
-from dovetail.models.cache import open_model
+from dovetail.models.cache import ClosedLLM, open_model
 from dovetail.notes.apply import noted_domains
 from dovetail.notes.notes import Notes
 from dovetail.ports import LLM, Json
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.ask import AUTO, GRAPH, MODEL, open_retriever
 from dovetail.retrieve.look import phrases
+from dovetail.retrieve.trace import Stage
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings, load_settings
 from dovetail.telemetry import traced
@@ -70,6 +78,7 @@ class AskOptions(TypedDict, total=False):
 
 # The selectors of our own; those of other packages are made over a whole catalog.
 SELECTORS = (AUTO, GRAPH, MODEL)
+T = TypeVar("T")
 # Tables that a notebook shows of a catalog.
 _SHOWN = 20
 
@@ -310,16 +319,28 @@ class Catalog:
         >>> [candidate.name for candidate in catalog.search("products in orders", k=2)]
         ['order_items', 'products']
         """
-        searcher = self.searcher
-        query = searcher.analyse(question)
-        ranked = searcher.search(query, k, looking_for=phrases(looking_for))
-        if not explain:
-            return Ranked(ranked)
-        reasons = searcher.reasons(query, [candidate.id for candidate in ranked])
-        return Ranked(
-            replace(candidate, reasons=tuple(why))
-            for candidate, why in zip(ranked, reasons, strict=True)
-        )
+
+        def found() -> list[Candidate]:
+            searcher = self.searcher
+            query = searcher.analyse(question)
+            ranked = searcher.search(query, k, looking_for=phrases(looking_for))
+            if not explain:
+                return Ranked(ranked)
+            reasons = searcher.reasons(query, [candidate.id for candidate in ranked])
+            return Ranked(
+                replace(candidate, reasons=tuple(why))
+                for candidate, why in zip(ranked, reasons, strict=True)
+            )
+
+        return self._with_or_without_embedder(found)
+
+    def _with_or_without_embedder(self, step: Callable[[], T]) -> T:
+        """What a step gives, by words and values alone where the embedder cannot be asked."""
+        try:
+            return step()
+        except EmbedderError as error:
+            self._state.do_without_embedder(str(error))
+            return step()
 
     def ask(
         self,
@@ -354,28 +375,30 @@ class Catalog:
         """
         if not question.strip():
             raise UsageError("the question is empty; ask one")
-        model = _chosen_model(self.folder, self.settings, llm)
         settings = self.settings.but(breadth=breadth)
-        searcher = self.searcher
-        if sources is not None:
-            wanted = [sources] if isinstance(sources, str) else sources
-            searcher = searcher.among(tables_of_sources(self.ids, wanted))
         name = selector or settings.selector
-        if name not in SELECTORS and (sources is not None or isinstance(self._state, Narrowed)):
-            raise UsageError(
-                f"selector {name!r} sees every table of the catalog; over some of them alone, "
-                f"choose one of: {', '.join(SELECTORS)}"
-            )
-        if name not in SELECTORS and looking_for:
-            raise UsageError(f"selector {name!r} takes no phrases to look for: leave them out")
-        made = partial(open_retriever, name, searcher, settings, k=k, llm=model, explain=explain)
-        lasting = sources is None and model is None
-        key = (searcher, name, settings, k, explain)
-        retriever = self._state.selector(key, made) if lasting else made()
-        retrieve = cast(Callable[..., TableSet], retriever.retrieve)
+        model = _chosen_model(self.folder, self.settings, llm, named=selector == MODEL)
+        wanted = [sources] if isinstance(sources, str) else sources
+        among = None if wanted is None else tables_of_sources(self.ids, wanted)
+        narrow = among is not None or isinstance(self._state, Narrowed)
+        _refuse_selector(name, narrow=narrow, phrases=bool(looking_for))
         more = {"looking_for": looking_for} if looking_for else {}
-        with traced("ask", selector=name):
+
+        def found() -> TableSet:
+            searcher = self.searcher if among is None else self.searcher.among(among)
+            made = partial(
+                open_retriever, name, searcher, settings, k=k, llm=model, explain=explain
+            )
+            key = (searcher, name, settings, k, explain)
+            lasting = among is None and model is None
+            retriever = self._state.selector(key, made) if lasting else made()
+            retrieve = cast(Callable[..., TableSet], retriever.retrieve)
             return self.completed(retrieve(question, **more))
+
+        with traced("ask", selector=name):
+            answer = self._with_or_without_embedder(found)
+        stages = _searched_without(self._state.without_embedder)
+        return replace(answer, trace=(*stages, *answer.trace)) if stages else answer
 
     def completed(self, found: TableSet, parts: Json | None = None) -> TableSet:
         """A set with the profiles of its tables, what queries call them, and a query to begin with.
@@ -404,7 +427,7 @@ class Catalog:
         """
         from dovetail.retrieve.considered import considered
 
-        return considered(self.searcher, found)
+        return self._with_or_without_embedder(lambda: considered(self.searcher, found))
 
     def answer(self, found: TableSet | str, *, llm: LLM | str | None = None) -> Answer:
         """The rows that answer a question, or the one that a result of `ask` is for.
@@ -778,10 +801,42 @@ def _refuse_empty(found: TableSet) -> None:
         raise NotFoundError("; ".join(found.warnings))
 
 
-def _chosen_model(folder: Path, settings: Settings, llm: LLM | str | None) -> LLM | None:
-    """The model that is passed or named, else the one of the settings; None if there is none."""
+def _searched_without(why: str) -> list[Mapping[str, object]]:
+    """What the trace says of an embedder that is not asked; nothing where it is."""
+    if not why:
+        return []
+    stage = Stage("embed")
+    stage.fall_back(f"{why}; searched by words, values and joins alone", warn=True)
+    return [stage.entry]
+
+
+def _refuse_selector(name: str, *, narrow: bool, phrases: bool) -> None:
+    """Refuse a retriever of another package where it would see or do what it cannot."""
+    if name in SELECTORS:
+        return
+    if narrow:
+        raise UsageError(
+            f"selector {name!r} sees every table of the catalog; over some of them alone, "
+            f"choose one of: {', '.join(SELECTORS)}"
+        )
+    if phrases:
+        raise UsageError(f"selector {name!r} takes no phrases to look for: leave them out")
+
+
+def _chosen_model(
+    folder: Path, settings: Settings, llm: LLM | str | None, *, named: bool = True
+) -> LLM | None:
+    """The model that is passed or named, else the one of the settings; None if there is none.
+
+    One that cannot be opened is an error, unless nobody `named` it: then it fails when asked.
+    """
     if isinstance(llm, str | None):
-        return open_model(folder, settings.but(llm=llm))
+        try:
+            return open_model(folder, settings.but(llm=llm))
+        except ModelError as error:
+            if named or llm is not None:
+                raise
+            return ClosedLLM(settings.llm or "", error)
     if not (hasattr(llm, "complete") and hasattr(llm, "model_id")):
         raise UsageError(
             f"{type(llm).__qualname__} is no language model: name one ('openai:MODEL'), or pass an "

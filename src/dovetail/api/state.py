@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -23,6 +24,8 @@ from dovetail.settings import Settings
 T = TypeVar("T")
 # Options that selectors are kept for.
 _SELECTORS_KEPT = 8
+# Seconds in which an embedder that failed is not asked again: each try may take long to fail.
+_PAUSE = 60.0
 
 
 class State:
@@ -37,6 +40,7 @@ class State:
         self._notes_of: tuple[tuple[int, int] | None, Notes] | None = None
         self._made_of: Notes | None = None
         self._made: dict[Hashable, Any] = {}
+        self._without: tuple[float, str] = (0.0, "")
 
     @property
     def notes(self) -> Notes:
@@ -60,17 +64,32 @@ class State:
         made: T = self._made[key]
         return made
 
+    def do_without_embedder(self, why: str) -> None:
+        """Search by words, values and joins alone for a while, as the embedder cannot be asked."""
+        self._without = time.monotonic() + _PAUSE, why
+
+    @property
+    def without_embedder(self) -> str:
+        """Why the embedder is not asked now; nothing where it is."""
+        until, why = self._without
+        return why if time.monotonic() < until else ""
+
     @property
     def searcher(self) -> Searcher:
-        return self.by_notes("searcher", self.noted_searcher)
+        return self.by_notes(("searcher", bool(self.without_embedder)), self.noted_searcher)
 
     def noted_searcher(self, notes: Notes) -> Searcher:
         """What searches the tables by these notes."""
-        return self._plain_searcher.noted(notes)
+        plain = self._words_searcher if self.without_embedder else self._plain_searcher
+        return plain.noted(notes)
 
     @cached_property
     def _plain_searcher(self) -> Searcher:
         return open_searcher(self.reader, self.settings, notes=NO_NOTES)
+
+    @cached_property
+    def _words_searcher(self) -> Searcher:
+        return open_searcher(self.reader, self.settings.but(embedder="none"), notes=NO_NOTES)
 
     @cached_property
     def descriptions(self) -> Mapping[TableId, Description]:
@@ -117,6 +136,13 @@ class Narrowed(State):
         if self._own_notes is None or self._own_notes[0] is not every:
             self._own_notes = every, every.only_about(self.reader.ids)
         return self._own_notes[1]
+
+    def do_without_embedder(self, why: str) -> None:
+        self.whole.do_without_embedder(why)
+
+    @property
+    def without_embedder(self) -> str:
+        return self.whole.without_embedder
 
     def noted_searcher(self, notes: Notes) -> Searcher:
         return self.whole.noted_searcher(notes).among(self.reader.ids)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dovetail.atomic import make_folder, replace_file
-from dovetail.errors import MissingModelError
+from dovetail.errors import MissingModelError, ModelError
 from dovetail.models.chat import request_key
 from dovetail.plugins import open_llm
 from dovetail.ports import LLM, Completion, Json, Message
@@ -57,6 +57,26 @@ def needed_model(catalog: Path, settings: Settings, what: str) -> LLM:
     if model is None:
         raise MissingModelError(what)
     return model
+
+
+class ClosedLLM:
+    """A model that could not be opened: who asks it is told why."""
+
+    def __init__(self, name: str, error: ModelError) -> None:
+        self.model_id = name
+        self._error = error
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Json | None = None,
+        max_tokens: int = 1024,
+        logprobs: bool = False,
+    ) -> Completion:
+        """Never: the error says why."""
+        del messages, schema, max_tokens, logprobs
+        raise self._error
 
 
 class CachedLLM:

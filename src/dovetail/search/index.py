@@ -17,7 +17,7 @@ from dovetail.catalog.files import DAMAGE
 from dovetail.catalog.generation import SEARCH
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
-from dovetail.errors import ModelError
+from dovetail.errors import EmbedderError, ModelError
 from dovetail.names.words import Parts, Words
 from dovetail.plugins import open_embedder
 from dovetail.ports import Embedder, Json
@@ -90,8 +90,16 @@ class Index:
 
 
 def _embedded(embedder: Embedder | None, question: str) -> Vectors:
-    vector: Vectors = needed(embedder).embed_queries([question])[0]
+    vector: Vectors = embedded(embedder, [question])[0]
     return vector
+
+
+def embedded(embedder: Embedder | None, questions: Sequence[str]) -> Vectors:
+    """The vectors of questions, one per row."""
+    try:
+        return needed(embedder).embed_queries(questions)
+    except ModelError as error:
+        raise EmbedderError(str(error)) from None
 
 
 def needed(embedder: Embedder | None) -> Embedder:
@@ -111,7 +119,7 @@ def chosen_embedder(settings: Settings) -> tuple[Embedder | None, str]:
         return open_embedder(settings.embedder), ""
     except ModelError as error:
         if settings.embedder != Settings().embedder:
-            raise
+            raise EmbedderError(str(error)) from None
         return None, f"search goes by words, values and joins alone: {error}"
 
 
@@ -156,7 +164,10 @@ def model_of(embedder: Embedder | None) -> Json:
     """An embedder as it is written beside the vectors that it made."""
     if embedder is None:
         return {"embedder": None}
-    return {"embedder": embedder.model_id, "dimension": embedder.dimension}
+    try:
+        return {"embedder": embedder.model_id, "dimension": embedder.dimension}
+    except ModelError as error:  # only an endpoint knows its dimension
+        raise EmbedderError(str(error)) from None
 
 
 def _named(model: Json) -> str:

@@ -13,7 +13,7 @@ from dovetail.arrays import spans as ranges
 from dovetail.catalog.descriptions import descriptions
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, Description, JoinEdge, Table, TableId
-from dovetail.errors import ModelError
+from dovetail.errors import EmbedderError, ModelError
 from dovetail.families.family import Families, read_families
 from dovetail.joins.edges import stored_edges
 from dovetail.joins.graph import JoinGraph
@@ -34,7 +34,7 @@ from dovetail.search.index import (
     NO_EMBEDDER,
     Index,
     chosen_embedder,
-    needed,
+    embedded,
     open_index,
     refuse_other_models,
 )
@@ -260,7 +260,7 @@ class Searcher:
 
     def vectors(self, questions: Sequence[str]) -> Vectors:
         """The vectors of several questions, one per row."""
-        return needed(self.embedder).embed_queries(questions)
+        return embedded(self.embedder, questions)
 
     def dense(self, question: Query | str, k: int) -> list[Candidate]:
         """The `k` nearest tables by vector alone, the paper's DR; none for no question."""
@@ -469,4 +469,4 @@ def open_searcher(
         return Searcher(open_index(catalog, embedder), scope)
     except ModelError as error:
         # Indexed with the usual embedder, whose weights are missing here: that is what to mend.
-        raise ModelError(f"{error}; {note}") if note else error from None
+        raise EmbedderError(f"{error}; {note}") if note else error from None
