@@ -123,7 +123,37 @@ def test_html_tells_connectors_and_confidence() -> None:
     page = TableSet("?", chosen, (), confidence=0.625)._repr_html_()
     boxes = re.findall(r"<rect[^>]*>", page)
     assert ["stroke-dasharray" in box for box in boxes] == [False, True]
-    assert "confidence 0.62" in page
+    assert ">likely 0.62</span> confidence" in page
+    assert page.count("unsure 0.50") == 1  # a connector is there for the others
+
+
+def test_a_drawing_has_columns_in_boxes_and_lines_from_column_to_column() -> None:
+    hub, *others = ids = [TableId("a/shop.sqlite", name) for name in ("orders", "items", "people")]
+    ids.append(TableId("b/crm.sqlite", "people"))
+    edges = [
+        dovetail.JoinEdge(one, hub, (("no", "order_no"),), 0.9, "n:1", 1.0, {}) for one in others
+    ]
+    edges.append(dovetail.JoinEdge(ids[3], ids[2], (("a", "b"), ("c", "d")), 0.4, "1:1", 1.0, {}))
+    edges.append(replace(edges[0], columns=(("id", "id"),), score=0.3))
+    page = ElementTree.fromstring(Joins(edges)._repr_html_())
+    svg = next(one for one in page.iter() if one.tag.endswith("svg"))
+    boxes, texts, paths = (
+        [one for one in svg.iter() if one.tag.endswith(tag)] for tag in ("}rect", "}text", "}path")
+    )
+    said = [one.text for one in texts]
+    assert {"orders", "items", "shop.people", "crm.people"} <= set(said)
+    assert said.count("order_no") == 1
+    assert "id" not in said  # the surest join of two tables is drawn
+    assert len(paths) == 4
+    spots = [
+        tuple(float(box.get(side, 0)) for side in ("x", "y", "width", "height")) for box in boxes
+    ]
+    items, middle, people, crm = spots  # in the order of the joins
+    assert min(items[0], people[0]) < middle[0] < max(items[0], people[0])
+    starts = [tuple(map(float, path.get("d", "")[1:].split(" C")[0].split())) for path in paths]
+    for x, y in starts:
+        assert any(x in (box[0], box[0] + box[2]) and box[1] < y < box[1] + box[3] for box in spots)
+    assert crm[0] not in (middle[0], items[0])
 
 
 def test_what_is_no_source_model_or_column_is_told_in_words(catalog: dovetail.Catalog) -> None:

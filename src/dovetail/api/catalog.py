@@ -284,7 +284,8 @@ class Catalog:
     def _repr_html_(self) -> str:
         """The first tables, for a notebook."""
         shown = (self[table] for table in self.ids[:_SHOWN])
-        rows = ((t.name, t.id.source, f"{t.rows:,}", len(t.columns)) for t in shown)
+        short = self.reader.source_names
+        rows = ((t.name, short[t.source], f"{t.rows:,}", len(t.columns)) for t in shown)
         more = f", the first {_SHOWN} shown" if len(self) > _SHOWN else ""
         title = f"{self.folder}: {count(len(self), 'table')}{more}"
         return notebook.block(title, notebook.table(["table", "source", "rows", "columns"], rows))

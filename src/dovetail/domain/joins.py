@@ -9,7 +9,7 @@ from typing import Any
 
 from dovetail import notebook
 from dovetail.domain.sql import query_names, quoted, table_sql, transform_words, transformed_sql
-from dovetail.domain.tables import TableId
+from dovetail.domain.tables import TableId, short_sources
 from dovetail.text import count
 
 # Joins that a notebook lists, and tables that it draws.
@@ -116,6 +116,11 @@ class JoinEdge:
         where = [self._where("IN", f"{ends[0]}.")] if self.when else []
         return " AND ".join(equal + where)
 
+    def drawn(self, number: Mapping[TableId, int]) -> notebook.Join:
+        """The edge as a notebook draws it, between tables that have a place."""
+        ends = number[self.left], number[self.right]
+        return notebook.Join(*ends, self.columns, self.cardinality, self.brief)
+
     def to_dict(self) -> dict[str, Any]:
         """The edge as JSON has it."""
         return {
@@ -133,17 +138,32 @@ class JoinEdge:
         }
 
 
+def drawn_names(tables: Sequence[TableId]) -> list[str]:
+    """What tables are called in a drawing: with their source, where a name is there twice."""
+    often, short = Counter(table.name for table in tables), short_sources(t.source for t in tables)
+    return [
+        table.name if often[table.name] == 1 else f"{short[table.source]}.{table.name}"
+        for table in tables
+    ]
+
+
+def surest(edges: Iterable[JoinEdge]) -> list[JoinEdge]:
+    """Of the joins between every two tables the first."""
+    pairs = {frozenset((edge.left, edge.right)): edge for edge in reversed(list(edges))}
+    return list(pairs.values())[::-1]
+
+
 class Joins(list[JoinEdge]):
     """Joins as a list, which a notebook shows with a drawing where they are few."""
 
     def _repr_html_(self) -> str:
         tables = list(dict.fromkeys(end for edge in self for end in (edge.left, edge.right)))
         number = {table: at for at, table in enumerate(tables)}
-        edges = [(number[edge.left], number[edge.right], edge.brief) for edge in self]
         few = len(tables) <= _DRAWN
-        drawn = [notebook.join_graph([table.name for table in tables], edges)] if few else []
+        edges = [edge.drawn(number) for edge in surest(self)] if few else []
+        drawn = [notebook.join_graph(drawn_names(tables), edges)] if few else []
         told = (
-            (edge.pairs, f"{edge.score:.2f}", edge.cardinality, f"{edge.match_rate:.0%}")
+            (edge.pairs, notebook.Sure(edge.score), edge.cardinality, f"{edge.match_rate:.0%}")
             for edge in self[:_SHOWN]
         )
         more = f", the first {_SHOWN} shown" if len(self) > _SHOWN else ""

@@ -8,10 +8,10 @@ from typing import Any
 
 from dovetail import notebook
 from dovetail.components import Components
-from dovetail.domain.joins import JoinEdge, join_sql
+from dovetail.domain.joins import JoinEdge, drawn_names, join_sql
 from dovetail.domain.schema import ddl
 from dovetail.domain.sql import query_names, table_sql
-from dovetail.domain.tables import HasId, Table, TableId
+from dovetail.domain.tables import HasId, Table, TableId, short_sources
 from dovetail.text import count, cut
 
 # Characters of the question in a `repr`, tables and members of a family that are named in a line,
@@ -62,8 +62,9 @@ class Ranked(list[Candidate]):
     """Candidates as a list, which a notebook shows as a table."""
 
     def _repr_html_(self) -> str:
+        short = short_sources(one.source for one in self)
         told = (
-            (one.name, one.id.source, f"{one.relevance:.2f}", "; ".join(one.reasons))
+            (one.name, short[one.source], f"{one.relevance:.2f}", "; ".join(one.reasons))
             for one in self
         )
         listed = notebook.table(["table", "source", "relevance", "why"], told)
@@ -333,25 +334,34 @@ class TableSet:
         if not self:
             return notebook.block(self.question, *map(notebook.note, self.warnings))
         number = {table: at for at, table in enumerate(self.ids)}
-        edges = [(number[edge.left], number[edge.right], edge.brief) for edge in self.joins]
+        edges = [edge.drawn(number) for edge in self.joins]
+        short = short_sources(table.source for table in self.ids)
         connectors = [at for at, chosen in enumerate(self) if chosen.connects]
         parts = [
-            notebook.join_graph([table.name for table in self.ids], edges, connectors),
+            notebook.join_graph(drawn_names(self.ids), edges, connectors),
             notebook.table(
                 ["table", "source", "score", "stage", "why"],
-                ((t.name, t.source, f"{t.relevance:.2f}", t.stage, t.why) for t in self),
+                ((t.name, short[t.source], _sure(t), t.stage, t.why) for t in self),
             ),
         ]
         if self.joins:
-            rows = ((edge.brief, f"{edge.score:.2f}", edge.cardinality) for edge in self.joins)
+            rows = (
+                (edge.brief, notebook.Sure(edge.score), edge.cardinality) for edge in self.joins
+            )
             parts.append(notebook.table(["join", "score", "cardinality"], rows))
         if self.confidence is not None:
-            parts.append(notebook.line(f"confidence {self.confidence:.2f}: the F1 to expect"))
+            parts.append(notebook.line("confidence: the F1 to expect", self.confidence))
         parts += [notebook.note(warning) for warning in self.warnings]
         if self.alternatives:
             others = (
-                (", ".join(map(str, other.tables)), f"{other.probability:.2f}", other.reason)
+                (", ".join(map(str, other.tables)), notebook.Sure(other.probability), other.reason)
                 for other in self.alternatives
             )
             parts.append(notebook.table(["or did you mean", "probability", "why"], others))
         return notebook.block(self.question, *parts)
+
+
+def _sure(chosen: Chosen) -> str | notebook.Sure:
+    """How surely a table is needed; of a connector, which the others need, the number alone."""
+    relevance = chosen.relevance
+    return f"{relevance:.2f}" if chosen.connects else notebook.Sure(relevance)
