@@ -71,13 +71,13 @@ class Sure(float):
 def sureness(share: float) -> str:
     """How sure something is, in one word, with the number behind it.
 
-    >>> sureness(0.93).rpartition("</span>")[0].rpartition(">")[2]
+    >>> sureness(0.93).rpartition("</b>")[0].rpartition(">")[2]
     'sure 0.93'
     """
     word = confidence_word(share)
     ink, paper = _COLOURS[word]
     style = f"color:{ink};background:{paper};border-radius:9px;padding:0 7px;white-space:nowrap"
-    return f'<span style="{style}">{word} {share:.2f}</span>'
+    return f'<b style="{style}">{word} {share:.2f}</b>'
 
 
 class Join(NamedTuple):
@@ -197,8 +197,8 @@ def _drawn(box: _Box, *, dashed: bool) -> str:
         f'<g><title>{_shown(box.title)}</title><rect x="{box.left}" y="{box.top}" '
         f'width="{box.width}" height="{box.height}" rx="6" fill="#eef3fb" '
         f'stroke="#5b7db1"{dashes}/>'
-        f'<text x="{box.left + _PADDING}" y="{box.top + 18}" font-weight="bold" fill="#1b2a41">'
-        f"{_shown(box.name)}</text>{texts}</g>"
+        f'<text x="{box.left + _PADDING}" y="{box.top + 18}" '
+        f'style="font-weight:bold" fill="#1b2a41">{_shown(box.name)}</text>{texts}</g>'
     )
 
 
@@ -220,8 +220,8 @@ def _line(edge: Join, one: _Box, other: _Box) -> str:
             'stroke="#5b7db1" stroke-width="2"/>'
         )
         label = label or (
-            f'<text x="{middle}" y="{(y1 + y2) // 2 - 7}" text-anchor="middle" fill="#5b7db1">'
-            f"{_shown(edge.label)}</text>"
+            f'<text x="{middle}" y="{(y1 + y2) // 2 - 7}" '
+            f'style="text-anchor:middle" fill="#5b7db1">{_shown(edge.label)}</text>'
         )
     return f"<g><title>{_shown(edge.words)}</title>{paths}{label}</g>"
 

@@ -123,7 +123,7 @@ def test_html_tells_connectors_and_confidence() -> None:
     page = TableSet("?", chosen, (), confidence=0.625)._repr_html_()
     boxes = re.findall(r"<rect[^>]*>", page)
     assert ["stroke-dasharray" in box for box in boxes] == [False, True]
-    assert ">likely 0.62</span> confidence" in page
+    assert ">likely 0.62</b> confidence" in page
     assert page.count("unsure 0.50") == 1  # a connector is there for the others
 
 
