@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.soak import dialects, faults, files, guard, names, parsers, server, tampered
+from tests.soak import dialects, faults, files, guard, kinds, names, parsers, server, tampered
 from tests.soak.figures import Figures, together
 
 KEPT = Path(__file__).with_name("figures.json")
@@ -101,6 +101,14 @@ PARTS = {
         "packed flood, cells far apart), are indexed among good ones: no good table is lost.",
         14_000,
         files.files,
+    ),
+    "kinds": Part(
+        "A hundred variants of every kind of attack that once succeeded, by generator: files of "
+        "tokens, requests of who sees some tables, bodies that never end and odd headers, notes "
+        "and replies at their limits, orders in every slot of every prompt, a few signs 60,000 "
+        "times in every parser, texts in any place of a statement, links beside what is written.",
+        800,
+        kinds.kinds,
     ),
     "catalogs": Part(
         "Files of a catalog are flipped, cut, swapped, removed or made links and pipes; then it is "

@@ -27,6 +27,14 @@ _TEXTS = (
 _WRITTEN = frozenset(kind for kind in TokenType if f"_{kind.name}".endswith("_STRING"))
 
 
+_UNITS = frozenset(
+    ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND",
+     "MICROSECOND", "NANOSECOND")
+)  # fmt: skip
+# A quoted name that is one; whatever holds other signs may be a text, or an expression of texts.
+_NAME = re.compile(r"[\w $#@.:/-]+")
+
+
 @dataclass(frozen=True, slots=True)
 class QueryUse:
     """The tables that a query reads, and the joins that it makes, each once.
@@ -99,6 +107,15 @@ def without_literals(tree: exp.Expr, dialect: str, columns: Collection[str]) -> 
             if node.expressions:
                 node.set("expressions", [exp.Var(this="?")])
             return node
+        if isinstance(node, exp.Interval) and isinstance(unit := node.args.get("unit"), exp.Var):
+            # Of INTERVAL '7 anything' the second word was taken for a unit.
+            node.set("unit", unit if unit.name.upper().rstrip("S") in _UNITS else None)
+            return node
+        if isinstance(node, exp.PropertyEQ):  # the key of a struct: {'key': value}
+            node.set("this", exp.to_identifier("_"))
+            return node
+        if isinstance(node, exp.Identifier) and node.quoted and not _NAME.fullmatch(node.name):
+            return exp.to_identifier("_")  # SQLite takes [anything] for a name
         if isinstance(node, exp.Column) and not node.table:
             quoted = isinstance(node.this, exp.Identifier) and node.this.quoted
             if quoted and node.name.casefold() not in columns and node.name.casefold() not in named:
