@@ -15,7 +15,9 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.client import HTTPConnection
+from itertools import islice
 from pathlib import Path
+from urllib.parse import quote
 
 import dovetail
 from dovetail_bench.corpora import write_corpus
@@ -23,11 +25,16 @@ from dovetail_bench.corpora.questions import questions
 from dovetail_bench.programs.lakes import lake, vocabulary
 from tests.soak.figures import Figures, figures
 
-# Requests between the beginnings of two updates, connections, and the pile beside the sample.
-_A_ROUND, _CONNECTIONS, _LAKE = 500, 8, "10k"
+# Requests between the beginnings of two updates, connections, processes that answer questions, and
+# the pile beside the sample where rates are measured.
+_A_ROUND, _CONNECTIONS, _PROCESSES, _LAKE = 500, 8, 2, "10k"
 # What the memory of the last tenth may have beyond that of the second: before that, what is read
 # once for all questions is read.
 _GROWTH = 0.05
+# Of the requests of a soak, a question is one in so many; of a user's, one in five.
+_A_QUESTION = 25
+_GOOD = ("200", "update")
+Request = tuple[str, str, str]
 
 
 def server(seed: int, count: int, processes: int) -> Figures:
@@ -40,14 +47,12 @@ def server(seed: int, count: int, processes: int) -> Figures:
     with tempfile.TemporaryDirectory(prefix="dovetail-soak-") as place:
         folder = Path(place)
         _build(folder)
-        with _serving(folder) as (process, port), ThreadPoolExecutor(_CONNECTIONS) as pool:
-            asked = _questions(seed)
-            _ask(pool, port, [next(asked) for _ in range(_A_ROUND)])
-            quiet = _costs(pool, process.pid, port, [next(asked) for _ in range(_A_ROUND)])
+        with _serving(folder, _PROCESSES) as (process, port), _pool() as pool:
+            asked = _requests(seed, port, _A_QUESTION)
             for number in range(1, rounds + 1):
                 _change(folder, number)
                 with _updating(folder) as update:
-                    outcomes += _ask(pool, port, [next(asked) for _ in range(count // rounds)])
+                    outcomes += _ask(pool, port, list(islice(asked, count // rounds)))
                     told = update.communicate()[1]
                 outcomes["update"] += update.returncode == 0
                 wrong += [f"update {number}: {told.decode()[-200:]}"] if update.returncode else []
@@ -62,20 +67,47 @@ def server(seed: int, count: int, processes: int) -> Figures:
                                                              memory[-tenth:]))  # fmt: skip
     if late > early * (1 + _GROWTH):
         found["wrong"].append(f"memory grew from {early} to {late} MB")
-    found["measured"] = quiet | {
+    found["measured"] = {
         "MB after each tenth of the updates": ", ".join(map(str, memory[tenth - 1 :: tenth])),
     }
     return found
 
 
-_GOOD = ("200", "update")
+def rates(seed: int, count: int, processes: int) -> Figures:
+    """What a server answers in a second, by one process and by two, over 577 tables."""
+    del processes
+    ways = [(1, 1), (_PROCESSES, 1), (_PROCESSES, 5)]
+    outcomes: Counter[str] = Counter()
+    measured: dict[str, str] = {}
+    with tempfile.TemporaryDirectory(prefix="dovetail-soak-") as place:
+        folder = Path(place)
+        _build(folder, lake(_LAKE))
+        for beside, one_in in ways:
+            with _serving(folder, beside) as (process, port), _pool() as pool:
+                asked = _requests(seed + beside, port, one_in)
+                _ask(pool, port, list(islice(asked, max(_CONNECTIONS, count // 10))))
+                began, used = time.monotonic(), _cpu_seconds(process.pid)
+                outcomes += _ask(pool, port, list(islice(asked, count // len(ways))))
+                seconds, used = time.monotonic() - began, _cpu_seconds(process.pid) - used
+            done = count // len(ways)
+            mix = "questions" if one_in == 1 else "a question and four requests on its tables"
+            measured[f"{mix}, {beside} process{'es' if beside > 1 else ''}"] = (
+                f"{done / seconds:.0f} requests a second, {1000 * used / done:.1f} CPU ms each"
+            )
+    found = figures(outcomes, [how for how in outcomes if how not in _GOOD])
+    found["measured"] = measured
+    return found
 
 
-def _build(folder: Path) -> None:
-    """The sample corpus and a generated lake, and a folder whose one file every update changes."""
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_CONNECTIONS)
+
+
+def _build(folder: Path, *more: Path) -> None:
+    """The sample corpus, more sources, and a folder whose one file every update changes."""
     (folder / "news").mkdir()
     _change(folder, 0)
-    sources = [*write_corpus(folder / "corpus"), lake(_LAKE), folder / "news"]
+    sources = [*write_corpus(folder / "corpus"), *more, folder / "news"]
     dovetail.build(*map(str, sources), into=folder / "catalog")
 
 
@@ -85,6 +117,27 @@ def _change(folder: Path, number: int) -> None:
         old.unlink()
     rows = "".join(f"{row * (number + 1)},headline {row} {number}\n" for row in range(20))
     (folder / "news" / f"news_{number}.csv").write_text(f"news_id,headline\n{rows}")
+
+
+def _requests(seed: int, port: int, one_in: int) -> Iterator[Request]:
+    """Questions, and between them what pages and agents ask of tables: one in so many is one."""
+    draw, asked = random.Random(seed), _questions(seed)
+    tables = [name for name in _tables(port) if "news_" not in name]
+    while True:
+        yield "POST", "/api/v1/ask", json.dumps({"question": next(asked)})
+        for number in range(one_in - 1):
+            one, two = (quote(each, safe="") for each in draw.sample(tables, 2))
+            kinds = (f"tables/{one}", f"joins?table={one}", f"path?start={one}&end={two}",
+                     f"tables/{two}")  # fmt: skip
+            yield "GET", f"/api/v1/{kinds[number % len(kinds)]}", ""
+
+
+def _tables(port: int) -> list[str]:
+    connection = HTTPConnection("127.0.0.1", port)
+    connection.request("GET", "/api/v1/tables?limit=1000")
+    listed: list[str] = json.load(connection.getresponse())["tables"]
+    connection.close()
+    return listed
 
 
 def _questions(seed: int) -> Iterator[str]:
@@ -97,11 +150,12 @@ def _questions(seed: int) -> Iterator[str]:
 
 
 @contextmanager
-def _serving(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+def _serving(folder: Path, processes: int) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = ["serve", "--port", str(port), "-C", "catalog", "--per-minute", "1000000"]
+    command = ["serve", "--port", str(port), "-C", "catalog", "--per-minute", "1000000",
+               "--processes", str(processes)]  # fmt: skip
     with (folder / "log").open("wb") as log, _dovetail(command, folder, log.fileno()) as process:
         try:
             while process.poll() is None and _get(port, "/api/v1/health") != 200:
@@ -125,21 +179,8 @@ def _dovetail(command: Sequence[str], folder: Path, errors: int) -> subprocess.P
     )
 
 
-def _costs(
-    pool: ThreadPoolExecutor, process: int, port: int, asked: Sequence[str]
-) -> dict[str, str]:
-    """What requests cost while nothing else happens."""
-    began, used = time.monotonic(), _cpu_seconds(process)
-    _ask(pool, port, asked)
-    seconds, used = time.monotonic() - began, _cpu_seconds(process) - used
-    return {
-        "requests a second": f"{len(asked) / seconds:.0f}",
-        "CPU milliseconds a request": f"{1000 * used / len(asked):.1f}",
-    }
-
-
-def _ask(pool: ThreadPoolExecutor, port: int, asked: Sequence[str]) -> Counter[str]:
-    """How questions over several connections are answered, each by its status."""
+def _ask(pool: ThreadPoolExecutor, port: int, asked: Sequence[Request]) -> Counter[str]:
+    """How requests over several connections are answered, each by its status."""
     shares = [asked[at::_CONNECTIONS] for at in range(_CONNECTIONS)]
     outcomes: Counter[str] = Counter()
     for found in pool.map(_over_a_connection, [port] * _CONNECTIONS, shares):
@@ -147,13 +188,12 @@ def _ask(pool: ThreadPoolExecutor, port: int, asked: Sequence[str]) -> Counter[s
     return outcomes
 
 
-def _over_a_connection(port: int, asked: Sequence[str]) -> Counter[str]:
+def _over_a_connection(port: int, asked: Sequence[Request]) -> Counter[str]:
     connection = HTTPConnection("127.0.0.1", port)
     headers = {"content-type": "application/json"}
     outcomes: Counter[str] = Counter()
-    for question in asked:
-        body = json.dumps({"question": question})
-        connection.request("POST", "/api/v1/ask", body, headers)
+    for method, path, body in asked:
+        connection.request(method, path, body, headers if body else {})
         reply = connection.getresponse()
         reply.read()
         outcomes[str(reply.status)] += 1
