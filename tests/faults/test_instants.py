@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults import place
+from tests.faults.bench_runs import killed_runs
 from tests.faults.events import FULL, KILL, in_process
 from tests.faults.instants import Actions, strikes
 
@@ -17,6 +18,12 @@ def test_actions_struck_at_instants_that_a_seed_chooses(tmp_path: Path) -> None:
     outcomes, wrong = strikes(tmp_path, seed=1, count=2 * len(place.ACTIONS), faults=[KILL, FULL])
     assert wrong == []
     assert {name.partition(" during ")[2] for name in outcomes} == place.ACTIONS.keys()
+
+
+def test_runs_of_the_evaluation_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
+    outcomes, wrong = killed_runs(tmp_path / "runs", seed=1, count=12)
+    assert wrong == []
+    assert outcomes == {"kill during bench": 12}
 
 
 @pytest.mark.parametrize("action", ["note", "repair"])

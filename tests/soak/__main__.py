@@ -38,10 +38,11 @@ class Part:
 
 PARTS = {
     "kills": Part(
-        "Index, update, learn, note, describe and repair are killed (SIGKILL) before one of their "
-        "changes to files. Tables, values, joins, queries, notes and descriptions are as before or "
-        "as they shall be; done again, they are as they shall be, and `check` finds no damage.",
-        210,
+        "Index, update, learn, note, describe, repair and runs of the evaluation are killed "
+        "(SIGKILL) before one of their changes to files. Tables, values, joins, queries, notes and "
+        "descriptions are as before or as they shall be; done again, they are as they shall be, "
+        "and `check` finds no damage; no question of a run is lost or doubled.",
+        315,
         faults.kills,
     ),
     "disks": Part(

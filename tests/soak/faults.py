@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from tests.faults.bench_runs import killed_runs
 from tests.faults.events import BROKEN, FULL, KILL, READ_ONLY
 from tests.faults.flips import flips, mendings
 from tests.faults.instants import strikes
@@ -63,7 +64,10 @@ def _in_a_folder(cases: Callable[[int, int, Path], _Ended], seed: int, count: in
 
 
 def _killed(seed: int, count: int, folder: Path) -> _Ended:
-    return strikes(folder, seed, count, [KILL])
+    """A third of them in runs of the evaluation, which take no time."""
+    outcomes, wrong = killed_runs(folder / "runs", seed, count // 3)
+    struck, more = strikes(folder / "catalogs", seed, count - count // 3, [KILL])
+    return outcomes + struck, wrong + more
 
 
 def _refused(seed: int, count: int, folder: Path) -> _Ended:
