@@ -58,9 +58,11 @@ from dovetail.serve.views import (
     KeyDomainView,
     RankedTable,
     TableDetail,
+    TableFamily,
     TableSetDetail,
     find_table,
     join,
+    named,
     safe,
     told,
 )
@@ -261,10 +263,11 @@ def _add_tables(app: FastAPI, live: LiveCatalog) -> None:
     @app.get("/api/v1/families")
     def families(
         request: Request, limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000
-    ) -> list[dict[str, Any]]:
+    ) -> list[TableFamily]:
         """Tables that are one logical table: copies, partitions, histories, views."""
-        listed: list[dict[str, Any]] = safe(_catalog(live, request).families().to_list()[:limit])
-        return listed
+        catalog = _catalog(live, request)
+        listed = named(catalog, catalog.families().to_list()[:limit])
+        return [TableFamily.model_validate(one) for one in listed]
 
 
 def _add_joins(app: FastAPI, live: LiveCatalog) -> None:

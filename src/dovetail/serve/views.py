@@ -252,9 +252,10 @@ class TableBrief(TableRef):
 
 
 class Member(TableRef):
-    """A table of a family: its role there, and why."""
+    """A table of a family: its role there, what tells it from the others, and why."""
 
     role: str
+    label: str
     evidence: str
 
 

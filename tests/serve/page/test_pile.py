@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,23 @@ def test_the_drawing_folds_families_and_tells_every_join(pile: Path) -> None:
     pairs = {tuple(sorted((drawn["ids"][a], drawn["ids"][b]))) for a, b, _ in drawn["edges"]}
     assert ("shop::customers", "shop::orders") in pairs
     assert len(drawn["x"]) == len(drawn["ids"]) == 11
+
+
+def test_families_are_told_with_types(pile: Path) -> None:
+    app = rest_app(LiveCatalog(pile, SETTINGS), Access({}), log=False)
+    told = TestClient(app).get("/api/v1/families").json()
+    (family,) = [one for one in told if one["name"] == "visits_*"]
+    assert sorted(one["label"] for one in family["members"]) == ["2021", "2022", "2023"]
+    roles = {(one["role"], one["source_name"]) for one in family["members"]}
+    assert roles == {("partition", "outlet")}
+    assert family["canonical"] in [one["id"] for one in family["members"]]
+    untyped = [
+        f"{method} {path}"
+        for path, operations in app.openapi()["paths"].items()
+        for method, operation in operations.items()
+        if 'additionalProperties": true' in json.dumps(operation["responses"])
+    ]
+    assert untyped == []
 
 
 def test_a_token_sees_its_part_of_the_pile(pile: Path) -> None:

@@ -52,6 +52,34 @@ def test_tables_are_listed_by_source_and_sorted(page: Page, url: str) -> None:
     expect(page.locator(".browser")).to_contain_text("4 tables of 13")
 
 
+def test_five_thousand_tables_are_browsed(page: Page, url: str) -> None:
+    """The list is the server's but for its length: to index so many takes minutes."""
+    many = 5_000
+    ids = [f"{('shop', 'outlet')[n % 2]}::area{n // 50:03}.thing{n:05}" for n in range(many)]
+    listing = {
+        "ids": ids, "rows": list(range(many)), "columns": [3] * many, "joins": [1] * many,
+        "also": [[]] * many, "total": many,
+    }  # fmt: skip
+    page.route("**/api/v1/listing", lambda route: route.fulfill(json=listing))
+    page.goto(f"{url}/#/tables")
+    rows = page.locator(".browser tbody tr")
+    expect(rows).to_have_count(100)
+    expect(page.locator(".browser")).to_contain_text("5,000 tables")
+    page.get_by_role("button", name="Rows").click()
+    expect(rows.first).to_have_attribute("data-table", ids[-1])
+    page.get_by_role("button", name="Show more of 5,000 tables").click()
+    expect(rows).to_have_count(1_100)
+    page.locator(".tree").get_by_role("link", name="shop").click()
+    expect(page.locator(".browser")).to_contain_text("2,500 tables of 5,000")
+    page.locator(".tree").get_by_role("link", name="area042").click()
+    expect(rows).to_have_count(25)
+    page.fill("#tables-search", "thing02104")
+    page.get_by_role("button", name="Find", exact=True).click()
+    expect(rows).to_have_count(1)
+    page.go_back()
+    expect(rows).to_have_count(25)
+
+
 def test_a_folded_family_is_opened(page: Page, url: str) -> None:
     page.goto(f"{url}/#/tables?find=visits_2022")
     row = page.locator(".browser tbody tr")
