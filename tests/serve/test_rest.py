@@ -360,17 +360,24 @@ def test_tokens_come_from_a_file_or_the_environment(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_serves_logs_and_ends(folder: Path) -> None:
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_the_command_serves_logs_and_ends(folder: Path, processes: str) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "dovetail", "serve", "--port", str(port), "-C", "catalog"]
+    command = [sys.executable, "-m", "dovetail", "serve", "--port", str(port), "-C", "catalog",
+               "--processes", processes]  # fmt: skip
     environ = {**os.environ, "DOVETAIL_EMBEDDER": "none"}
     process = subprocess.Popen(command, cwd=folder, env=environ, stderr=subprocess.PIPE, text=True)
     try:
         assert _eventually(f"http://127.0.0.1:{port}/api/v1/health", process) == {"status": "ok"}
+        listed = Path(f"/proc/{process.pid}/task").glob("*/children")
+        beside = [Path("/proc") / child for file in listed for child in file.read_text().split()]
+        assert len(beside) == int(processes) - (processes == "1")
         process.send_signal(signal.SIGTERM)
         _, told = process.communicate()
+        while any(child.exists() for child in beside):  # they end where nobody can ask any more
+            time.sleep(0.01)
     finally:
         process.kill()
     lines = told.splitlines()
