@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
 from itertools import islice
 from pathlib import Path
@@ -49,20 +49,23 @@ def server(seed: int, count: int, processes: int) -> Figures:
         _build(folder)
         with _serving(folder, _PROCESSES) as (process, port), _pool() as pool:
             asked = _requests(seed, port, _A_QUESTION)
-            for number in range(1, rounds + 1):
-                _change(folder, number)
-                with _updating(folder) as update:
-                    outcomes += _ask(pool, port, list(islice(asked, count // rounds)))
-                    told = update.communicate()[1]
-                outcomes["update"] += update.returncode == 0
-                wrong += [f"update {number}: {told.decode()[-200:]}"] if update.returncode else []
-                seen = _get(port, f"/api/v1/tables/news_{number}")
-                wrong += [] if seen == 200 else [f"update {number} is not seen: {seen}"]
-                memory.append(_megabytes(process.pid))
-                if number % max(1, rounds // 10) == 0:
-                    print(f"{number:>5} updates, {memory[-1]} MB", file=sys.stderr, flush=True)
+            with suppress(KeyboardInterrupt):  # what is done by then counts
+                for number in range(1, rounds + 1):
+                    _change(folder, number)
+                    with _updating(folder) as update:
+                        outcomes += _ask(pool, port, list(islice(asked, count // rounds)))
+                        told = update.communicate()[1]
+                    outcomes["update"] += update.returncode == 0
+                    wrong += (
+                        [f"update {number}: {told.decode()[-200:]}"] if update.returncode else []
+                    )
+                    seen = _get(port, f"/api/v1/tables/news_{number}")
+                    wrong += [] if seen == 200 else [f"update {number} is not seen: {seen}"]
+                    memory.append(_megabytes(process.pid))
+                    if number % max(1, rounds // 10) == 0:
+                        print(f"{number:>5} updates, {memory[-1]} MB", file=sys.stderr, flush=True)
     found = figures(outcomes, [*wrong, *(how for how in outcomes if how not in _GOOD)])
-    tenth = max(1, rounds // 10)
+    tenth = max(1, len(memory) // 10)
     early, late = (sorted(part)[len(part) // 2] for part in (memory[tenth:][:tenth] or memory,
                                                              memory[-tenth:]))  # fmt: skip
     if late > early * (1 + _GROWTH):
