@@ -87,6 +87,7 @@ def test_scores_do_not_depend_on_the_order_or_labels_of_tables(sample: dovetail.
         rows=arrays.rows[order],
         table=place[arrays.table[columns]],
         position=arrays.position[columns],
+        first=arrays.first[columns],
         name=[arrays.name[column] for column in columns],
         called=[arrays.called[column] for column in columns],
         number=arrays.number[columns],

@@ -58,6 +58,7 @@ def test_conventions_are_those_of_each_column_by_itself(
         ids=[TableId("s", name) for name in tables[: len(arrays.ids)]],
         name=[name for name, _, _ in columns],
         position=np.where(first, 0, 1),
+        first=first,
     )
     assert np.array_equal(arrays.conventions(), by_column(arrays))
 

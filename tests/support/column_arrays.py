@@ -72,6 +72,7 @@ def arrays_of(sets: list[set[int]], tables: list[int], unique: list[bool]) -> Co
         rows=np.full(number, 100),
         table=np.array(tables, dtype=np.int64),
         position=np.ones(count, dtype=np.int64),
+        first=np.zeros(count, dtype=np.bool_),
         name=["thing_id"] * count,
         called=["thing_id"] * count,
         number=np.ones(count, dtype=np.bool_),

@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeVar, overload
 import numpy as np
 import pyarrow as pa
 
-from dovetail.arrays import Counts, Encoded, Flags, Floats, Ints
+from dovetail.arrays import Counts, Encoded, Flags, Floats, Ints, firsts
 from dovetail.catalog.files import staging_folder
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import KeyView, numbers
@@ -34,7 +34,7 @@ from dovetail.joins.parts import find_parts, merged
 from dovetail.joins.sketches import SetFacts, SketchLookup, holding, ranges_of, set_facts
 from dovetail.names.conventions import naming_conventions
 from dovetail.names.references import refers
-from dovetail.names.table_name import entity
+from dovetail.names.table_name import entity, qualifier, unqualified, without_habits
 from dovetail.names.words import core, identifies, is_language, without_table_prefix
 from dovetail.ports import Json
 
@@ -42,7 +42,7 @@ from dovetail.ports import Json
 _PERIOD = re.compile(
     r"\d{4}[-/.](0?[1-9]|1[0-2]|[Qq][1-4])([-/.]\d{1,2}([ T].*)?)?"
     r"|(0?[1-9]|[12]\d|3[01])[-/.](0?[1-9]|[12]\d|3[01])[-/.](\d\d|\d{4})([ T].*)?"
-    r"|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])?"
+    r"|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])?(\.0)?"
 )
 _CODE = re.compile(
     r"[^@\s]+@[^@\s]+\.[^@\s.]+|«.+»"  # an address of mail, or what is masked
@@ -56,6 +56,8 @@ _VERY_MANY_CODES, _SOME_OF_THEM = 100, 0.3
 # Nats that a digit and a letter tell, and that a value must tell beyond how many values there are.
 _DIGIT, _LETTER, _BEYOND = 2.3, 1.8, 3.0
 _SHORT_CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_])(?!.*[^\W\d_]{7})(?!.*\W.*\W.*\W)\S{4,}")
+# Letters of one case that are no word: of one length, or with a hyphen between.
+_CAPITALS = re.compile(r"(?=.{2,8}$)([A-Z]{1,4}(-[A-Z]{1,4})?|[a-z]{1,3}-[a-z]{1,4}|[A-Z]{5})")
 # How many numbers, and from which on, are codes, if no more than this share of all between them.
 _SOME, _LONG, _SPARSE = 10, 100_000, 0.25
 # Beyond so many times the median of a column's numbers are a few that say nothing of the others.
@@ -100,7 +102,8 @@ DEFAULT_THRESHOLDS = Thresholds()
 class ColumnArrays:
     """Tables and their columns. Per table: `ids`, `rows` and `estimated`. Per column: the rest.
 
-    `table` is the number of a column's table, `position` its index there. `called` is its name
+    `table` is the number of a column's table, `position` its index there, `first` flags the first
+    column of each but for those before it that are the same in all rows. `called` is its name
     without a prefix that nearly all columns of its table have. `number` flags columns of numbers,
     `text` those that the source keeps as something else: padded, or behind a prefix. `filled`
     counts the rows with a value; `low` and `high` are NaN unless the column holds numbers, or text
@@ -119,6 +122,7 @@ class ColumnArrays:
     rows: Ints
     table: Ints
     position: Ints
+    first: Flags
     name: Sequence[str]
     called: Sequence[str]
     number: Flags
@@ -183,12 +187,20 @@ class ColumnArrays:
 
     @property
     def table_names(self) -> list[str]:
-        """The names of the tables."""
-        return [table.name for table in self.ids]
+        """The names of the tables, without the letters that all of a schema begin or end with."""
+        schemas: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for number, each in enumerate(self.ids):
+            schemas[each.source, qualifier(each.name)].append(number)
+        names = [table.name for table in self.ids]
+        for tables in schemas.values():
+            last = [unqualified(names[table]) for table in tables]
+            for table, own, name in zip(tables, last, without_habits(last), strict=True):
+                names[table] = names[table].removesuffix(own) + name
+        return names
 
     def conventions(self, names: Encoded[str] | None = None) -> Floats:
         """The naming conventions of the tables; `names` are the columns', if encoded already."""
-        first_keys = np.flatnonzero((self.position == 0) & self.unique)
+        first_keys = np.flatnonzero(self.first & self.unique)
         columns = names or Encoded.of(self.name)
         return naming_conventions(columns, self.table, first_keys, self.table_names)
 
@@ -225,6 +237,7 @@ class ColumnArrays:
             rows=rows,
             table=table,
             position=np.arange(len(table)) - starts,
+            first=_firsts(table, (distinct <= 1) & (rows[table] > 1)),
             name=names,
             called=list(chain.from_iterable(called)),
             number=number,
@@ -532,6 +545,16 @@ def _periods(columns: pa.Table, filled: Ints) -> Flags:
     return flags
 
 
+def _firsts(table: Ints, constant: Flags) -> Flags:
+    """The first column of each table that is not the same in all rows, as a client's number is."""
+    starts = firsts(table)
+    first = np.zeros(len(table), dtype=np.bool_)
+    for start, end in pairwise([*starts.tolist(), len(table)]):
+        varied = np.flatnonzero(~constant[start:end])
+        first[start + (int(varied[0]) if len(varied) else 0)] = True
+    return first
+
+
 def _letters(text: str | None) -> str:
     """The letters that a text begins with, in lower case."""
     letters = _LETTERS.match(text or "")
@@ -541,7 +564,8 @@ def _letters(text: str | None) -> str:
 def _codes(examples: pa.ChunkedArray, number: Flags, distinct: Ints) -> Flags:
     """Columns of text all of whose examples are codes, or addresses of mail; masked ones, too."""
     listed = examples.combine_chunks()
-    alike = _share_like(listed, r"@|«|\d.*\d|\d.*[A-Za-z]|[A-Za-z].*\d")
+    letters = r"^[A-Z-]{2,8}$|^[a-z]{1,3}-[a-z]{1,4}$"
+    alike = _share_like(listed, rf"@|«|\d.*\d|\d.*[A-Za-z]|[A-Za-z].*\d|{letters}")
     flags: Flags = alike == 1.0
     for column in np.flatnonzero(flags).tolist():
         texts = listed[column].as_py()
@@ -555,7 +579,11 @@ def are_codes(texts: Sequence[str], distinct: int) -> bool:
 
     >>> are_codes(["EMP-00817", "EMP-03352"], 400), are_codes(["north", "south"], 4)
     (True, False)
+    >>> are_codes(["FRA", "LIS", "TFS"], 64), are_codes(["FRA", "LIS", "PORTO"], 64)
+    (True, False)
     """
+    if distinct >= _SOME and (all(map(_CAPITALS.fullmatch, texts)) and len(texts) > 1):
+        return all("-" in text for text in texts) or len(set(map(len, texts))) == 1
     return all(map(_CODE.fullmatch, texts)) or (
         all(map(_SHORT_CODE.fullmatch, texts)) and _told(texts) > _BEYOND + log(distinct)
     )
@@ -648,6 +676,7 @@ class TableColumns:
         self.of: list[list[int]] = [[] for _ in arrays.ids]
         for column, table in enumerate(arrays.table.tolist()):
             self.of[table].append(column)
+        self.first = {int(arrays.table[at]): at for at in np.flatnonzero(arrays.first).tolist()}
         self.place = {table: number for number, table in enumerate(arrays.ids)}
         self._arrays = arrays
         self._has_key = self._keys_first()
@@ -663,8 +692,7 @@ class TableColumns:
     def _keys_first(self) -> set[int]:
         """The tables whose first column is unique, and called an identifier or like the table."""
         arrays = self._arrays
-        first = {t: columns[0] for t, columns in enumerate(self.of) if columns}
-        unique = [(t, arrays.name[c]) for t, c in first.items() if arrays.unique[c]]
+        unique = [(t, arrays.name[c]) for t, c in self.first.items() if arrays.unique[c]]
         called, about = [core(name) for _, name in unique], [arrays.ids[t].name for t, _ in unique]
         named = refers(called, [entity(name) for name in about]) > 0.5
         return {t for (t, name), own in zip(unique, named, strict=True) if own or identifies(name)}

@@ -42,6 +42,8 @@ _MOST_COLUMNS = 3
 _WHOLE, _ONLY = 0.99, 5.0
 # Letters of a table's name that a part of its key, which is a bare code there, may be named by.
 _SHORTEST = 3
+# Letters that are left of a name that was cut.
+_CUT = 4
 # Combinations of columns that are tried together.
 _AT_ONCE = 4096
 # A column of the child and the column of the parent that it refers to.
@@ -116,6 +118,7 @@ class CompositeKeys:
             "parent": [arrays.ids[parent].source, arrays.ids[parent].name],
             "rows": int(arrays.rows[list(tables)].max()),
             "parts": [[int(position[own]), int(position[key])] for own, key in parts],
+            "first": int(position[self.columns.first[parent]]),
         }
 
     def _same_names(self) -> dict[tuple[int, int], list[Part]]:
@@ -126,6 +129,7 @@ class CompositeKeys:
         left, right = arrays.table[child], arrays.table[parent]
         apart = (left != right) & (names[left] != names[right])
         apart &= ~same_thing(arrays, left, right)
+        apart &= arrays.distinct[parent] > 1  # what is the same in all rows tells none apart
         child, parent = child[apart], parent[apart]
         pair = arrays.table[child] * len(arrays.ids) + arrays.table[parent]
         shared = _times(pair)
@@ -161,17 +165,38 @@ class CompositeKeys:
                 keys = same[[self._may_be_part_of_key(column) for column in same.tolist()]]
                 children.append(np.repeat(same, len(keys)))
                 parents.append(np.tile(keys, len(same)))
-        for child, parent in self._bare_keys(alike):
-            children.append(np.array([child]))
-            parents.append(np.array([parent]))
-        return np.concatenate(children), np.concatenate(parents)
+        if arrays.thresholds.sources:
+            more = {*self._bare_keys(alike), *self._nearly_same_names()}
+            both = np.array(sorted(more), dtype=np.int64).reshape(-1, 2)
+            children.append(both[:, 0])
+            parents.append(both[:, 1])
+        pairs = np.unique(np.stack([np.concatenate(children), np.concatenate(parents)]), axis=1)
+        return pairs[0], pairs[1]
+
+    def _nearly_same_names(self) -> Iterator[Part]:
+        """Columns with the parts of keys of their source that have the same name but for an
+        id-word, or whose whole name they are called by, in full or cut."""
+        arrays = self.arrays
+        keys: dict[tuple[str, Words], list[int]] = defaultdict(list)
+        for column in np.flatnonzero(arrays.filled > 0).tolist():
+            if self._may_be_part_of_key(column):
+                source, name = arrays.ids[int(arrays.table[column])].source, arrays.name[column]
+                whole = "".join(words(name))
+                cut = {(whole[:end],) for end in range(_CUT, len(whole) + 1)}
+                for called in {core(arrays.called[column]), *cut} - {()}:
+                    keys[source, called].append(column)
+        for column in np.flatnonzero(arrays.filled > 0).tolist():
+            source, own = arrays.ids[int(arrays.table[column])].source, arrays.called[column]
+            for name_of in {core(own), words(own)}:
+                same = keys.get((source, name_of), ())
+                for key in same if len(same) <= _COMMON_SMALL else ():
+                    if arrays.table[column] != arrays.table[key]:
+                        yield column, key
 
     def _bare_keys(self, alike: Mapping[Words, Sequence[int]]) -> Iterator[Part]:
         """Columns that are called as a table of their source is, with its bare code: a part of its
         key elsewhere has no other name."""
         arrays = self.arrays
-        if not arrays.thresholds.sources:
-            return
         keys: dict[tuple[str, str], list[int]] = defaultdict(list)
         for column in np.flatnonzero(arrays.filled > 0).tolist():
             bare = arrays.called[column] != arrays.name[column] and not core(arrays.called[column])
@@ -284,22 +309,30 @@ def composite(rows: RowReader, question: Json) -> list[list[int]]:
             if counted is not None:
                 keys.append([*numbers, *counted])
         if keys:
-            return [_widened(rows, child, parent, parts, key) for key in keys]
+            first = question["first"]
+            return [_widened(rows, child, parent, parts, key, first) for key in keys]
     return []
 
 
 def _widened(
-    rows: RowReader, child: TableId, parent: TableId, parts: Sequence[Part], key: list[int]
+    rows: RowReader,
+    child: TableId,
+    parent: TableId,
+    parts: Sequence[Part],
+    key: list[int],
+    first: int,
 ) -> list[int]:
-    """A key with the columns that stand before its last one in the parent, if the child has them
-    too: company, number and year identify a document, though number and year alone would do."""
+    """A key with the columns that stand before its last one in the parent, from its first on, if
+    the child has them too: company, number and year identify a document, though number and year
+    alone would do."""
     numbers = key[:-4]
     last = max(parts[number][1] for number in numbers)
     front = [
         number for number, (_, column) in enumerate(parts) if column < last or number in numbers
     ]
     columns = {parts[number][1] for number in front}
-    if columns != set(range(last + 1)) or last >= _MOST_COLUMNS or not _apart(parts, front):
+    wide = last - first >= _MOST_COLUMNS
+    if columns != set(range(first, last + 1)) or wide or not _apart(parts, front):
         return key
     counted = _counted(rows, child, parent, [parts[number] for number in front])
     return key if counted is None else [*front, *counted]

@@ -157,7 +157,7 @@ class _Finder:
         arrays = self.arrays
         may: Flags = (arrays.distinct >= _FEWEST) & ~arrays.period & arrays.children
         may &= np.isin(arrays.table, list(splits))
-        may &= ~(arrays.unique & (arrays.position == 0))
+        may &= ~(arrays.unique & arrays.first)
         explained = {
             (edge.left, edge.columns[0][0])
             for edge in self.known
@@ -253,7 +253,7 @@ class _Finder:
             for table in self._tables_by_name.get((source, called[start:]), ())
         ]
         for table in tables or self._short_for(source, text.strip().lower()):
-            key = self.columns.of[table][0]
+            key = self.columns.first[table]
             if self.arrays.number[key] == self.arrays.number[child]:
                 yield key
 
@@ -340,7 +340,7 @@ class _Finder:
         return (
             -len(copy_marks(arrays.ids[table].name)),
             arrays.ids[table].source == arrays.ids[own].source,
-            arrays.position[key] == 0 and self.columns.has_key_column(table),
+            bool(arrays.first[key]) and self.columns.has_key_column(table),
             self._referring[arrays.ids[table]],
             -float(arrays.distinct[key]),
             -key,
@@ -358,7 +358,7 @@ class _Finder:
         for at, parts in sorted(by_key.items()):
             key = question.parents[at]
             rows, found = sum(p.rows for p in parts), sum(p.found[at] for p in parts)
-            logit = w.prior + w.name + w.key * float(arrays.position[key] == 0)
+            logit = w.prior + w.name + w.key * float(arrays.first[key])
             logit -= w.orphan * (1 - found / rows)
             number = bool(arrays.number[split])
             values = sorted(part.text if number else literal(part.text) for part in parts)

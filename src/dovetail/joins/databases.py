@@ -111,7 +111,8 @@ def score_jointly(
 ) -> ScoredEdges:
     """Score every candidate in view of the others, given its logit by itself, and its rung.
 
-    Sure edges without competition form latent databases. What would put two tables of one name into
+    Slices of one table do not refer to each other, whatever numbers they have in common. Sure
+    edges without competition form latent databases. What would put two tables of one name into
     one of them is blocked, which decides between competitors that remain; until nothing grows.
     """
     databases = LatentDatabases([" ".join(words(table.name)) for table in arrays.ids])
@@ -122,8 +123,11 @@ def score_jointly(
     rank = ranks(features, logit, rung, weights) - weights.complete * lacking(arrays, candidates)
     # Between systems the longer list is the master, whatever the other one lacks of it.
     short = weights.complete * features.orphan * bool(arrays.thresholds.sources)
-    backward = backwards(arrays, candidates, rank - short)
+    kept = (weights.master - weights.original) * features.copy
+    backward = backwards(arrays, candidates, rank - short + kept)
     versions = same_thing(arrays, left, right)
+    dated = np.array([bool(TableName.parse(table.name).slots) for table in arrays.ids])
+    slices = versions & dated[left] & dated[right]
     if arrays.thresholds.sources:
         own = np.where(versions | backward, -np.inf, rank)
         versions |= satellites(arrays, candidates, own, logit, features, rung)
@@ -137,7 +141,7 @@ def score_jointly(
             near = apart = np.zeros(len(rank))
         else:
             near, apart = databases.near(left, right)
-        penalty = weights.clash * blocked + weights.turned * backward
+        penalty = weights.clash * blocked + weights.turned * (backward | slices)
         nearer = rank - penalty + weights.source * near
         competitors = np.round(competition(arrays, candidates, nearer, versions, weights), 9)
         total = logit - penalty - weights.competitor * competitors

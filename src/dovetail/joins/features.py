@@ -16,7 +16,7 @@ from dovetail.joins.candidates import Candidates
 from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.sketches import commonness
 from dovetail.names.references import References, abbreviates
-from dovetail.names.table_name import CopyMarks, entity
+from dovetail.names.table_name import CopyMarks, entity, is_layer
 from dovetail.names.words import Words, core, counts, ends_in_id, identifies, is_position
 
 
@@ -35,9 +35,11 @@ class Weights:
     cover: float = 0.5  # per e-fold of the parent's values unused: prefer the one in use
     convention: float = 2.0  # the same naming convention, one nat either way around neutral
     exact: float = 0.5  # the same column name to the letter: breaks ties between competitors only
-    master: float = 3.0  # of two parents never the copy, however much nearer it is
+    master: float = 8.0  # of two parents never the copy, however much nearer it is
+    original: float = 3.0  # of two keys that hold each other's values the copy refers
     prefix: float = 3.0  # E00123 of employee 123; half of it for a single letter
     fit: float = 4.0  # two running numbers that end alike, at most: by chance they would not
+    ends: float = 0.5  # how far that counts beside a name, where the two are of two systems
     few: float = 4.0  # the parent is no key of its table, only unique in a handful of rows
     source: float = 1.0  # both tables are of one source: of look-alikes, the one next to it
     across: float = 1.5  # the tables are of two systems; twice this where values say nothing
@@ -78,6 +80,8 @@ _SOME = 4
 _COUNT = 2.0
 # Codes in common that are no chance, and the share of rows that must be found if they are names.
 _CODES, _ALL_NAMES = 10, 0.95
+# How far a table of a warehouse's layers is a copy.
+_LAYER = 0.5
 # Twice the sparsity above which values are distinctive.
 _DISTINCTIVE = 0.05
 
@@ -154,7 +158,7 @@ class ColumnFacts:
             np.array([says(name) for name in names.dictionary], dtype=np.bool_)[names.codes]
             for says in (identifies, counts, is_position, ends_in_id)
         )
-        first = arrays.position == 0
+        first = arrays.first
         # How far a column is named after its own table, both ways round: the head word must agree.
         own_name = np.minimum(
             references.to_table(every, arrays.table), references.from_table(arrays.table, every)
@@ -244,7 +248,7 @@ def local_logits(features: Features, weights: Weights = DEFAULT_WEIGHTS) -> Floa
         + w.code * features.code
         - w.repeat * features.repeat
         - w.few * features.few
-        + w.fit * features.fit * (1 - features.name)
+        + w.fit * features.fit * (1 - features.name * (1 - w.ends * features.across))
         + w.prefix * features.prefix
         + w.cover * np.log(features.cover)
         + w.convention * (features.convention - 0.5)
@@ -259,13 +263,14 @@ class RunningNumbers:
     """Columns that hold many numbers, by where these end: of keys 1..n and 1..m only the end tells
     which one a column refers to.
 
-    Per column: its `source`, its largest number (`high`) and its `distinct` values, `many` of them
-    or not. `values` are the largest numbers of all keys, and `ends` which source has which of them,
-    source by source; keys of one name that end alike count once. `crowded` columns end where so
-    many keys of their source do that it says nothing.
+    Per column: its `source`, its smallest and its largest number (`low`, `high`) and its `distinct`
+    values, `many` of them or not. `values` are the largest numbers of all keys, and `ends` which
+    source has which of them, source by source; keys of one name that end alike count once.
+    `crowded` columns end where so many keys of their source do that it says nothing.
     """
 
     source: Ints
+    low: Floats
     high: Floats
     distinct: Ints
     many: Flags
@@ -284,7 +289,7 @@ class RunningNumbers:
         names = Encoded.of([arrays.called[key] for key in keys.tolist()]).codes
         both = np.unique(np.stack([source[keys] * (len(values) + 1) + value, names]), axis=1)
         nothing = np.zeros(len(high), dtype=np.bool_)
-        running = cls(source, high, arrays.distinct, many, values, both[0], nothing)
+        running = cls(source, arrays.low, high, arrays.distinct, many, values, both[0], nothing)
         some = np.flatnonzero(many)
         there = running._between(source[some], high[some], (1 + _NEAR) * high[some])
         nothing[some] = there > _CROWD
@@ -304,6 +309,22 @@ class RunningNumbers:
         both = self.many[child] & self.many[key]
         found: Flags = both & (own <= end) & (end <= (1 + _NEAR) * own)
         return found
+
+    def based(self, key: Ints) -> Flags:
+        """Whether the numbers of each key begin beyond how many there are: at 60,000, say."""
+        found: Flags = self.many[key] & (self.low[key] > self.distinct[key])
+        return found
+
+    def begin(self, child: Ints, key: Ints) -> Floats:
+        """What it says that each column begins where a key does whose numbers have a base."""
+        nats = np.zeros(len(child))
+        both = self.based(key) & self.many[child] & (self.low[child] >= self.low[key])
+        both &= self.high[child] <= self.high[key]
+        chosen = np.flatnonzero(both)
+        own, end = child[chosen], key[chosen]
+        span = self.high[end] - self.low[end] + 1
+        nats[chosen] = -np.log((self.low[own] - self.low[end]) / span + 1 / self.distinct[own])
+        return nats
 
     def nats(self, child: Ints, key: Ints) -> Floats:
         """What it says that each column ends where a key does: the less, the more keys do."""
@@ -326,8 +347,8 @@ class PairFeatures:
 
     Per column: its `table`, the `distinct` values, the `filled` rows, the number of its name
     (`names`), and its `facts`. Per table: the number of its source (`sources`), where
-    `sources_count`, whether it is one of several `files`, whether it holds `texts` by language, and
-    its row of `conventions`.
+    `sources_count`, whether it is one of several `files`, or of the `layers` of a warehouse,
+    whether it holds `texts` by language, and its row of `conventions`.
     """
 
     table: Ints
@@ -340,6 +361,7 @@ class PairFeatures:
     copies: CopyMarks
     sources: Ints
     files: Flags
+    layers: Flags
     texts: Flags
     high: Floats
     running: RunningNumbers
@@ -373,6 +395,7 @@ class PairFeatures:
             files=np.zeros(len(arrays.ids), dtype=np.bool_)
             if arrays.files is None
             else arrays.files,
+            layers=np.array([is_layer(name) for name in arrays.table_names], dtype=np.bool_),
             texts=np.zeros(len(arrays.ids), dtype=np.bool_)
             if arrays.texts is None
             else arrays.texts,
@@ -468,7 +491,11 @@ class PairFeatures:
         files, which was exported from some system, or a table of texts by language."""
         files = self.files[parent] & ~self.files[child] & self.sources_count
         made: Floats = (files | (self.texts[parent] & ~self.texts[child])).astype(np.float64)
-        return made
+        # Dimensions and facts of a warehouse are made from what other systems have; but what two of
+        # these have in common, they may be the only ones to hold.
+        layer = self.layers[parent] & ~self.layers[child] & (self._across(child, parent) > 0)
+        most: Floats = np.maximum(made, _LAYER * layer)
+        return most
 
     def _prefix(self, child: Ints, parent: Ints, name: Floats) -> Floats:
         """How far the letters before one side's numbers abbreviate what the other is about: E00123
@@ -496,9 +523,10 @@ class PairFeatures:
         """How exactly a sequence of numbers ends where a key does, in shares of `Weights.fit`. What
         counts ends nowhere; between two systems, and of a table's own numbers, it means nothing by
         itself."""
-        told = np.clip(self.running.nats(child, parent) / _MOST_FIT, 0, 1)
+        begin = np.clip(self.running.begin(child, parent), 0, None)
+        told = np.clip((self.running.nats(child, parent) + begin) / _MOST_FIT, 0, 1)
         told *= np.clip(1 - features.measure, 0, 1)
-        alone_tells = (features.across == 0) & ~self.facts.counter[child]
+        alone_tells = ((features.across == 0) | (begin > 0)) & ~self.facts.counter[child]
         fit: Floats = np.where(alone_tells | (features.name > 0), told, 0.0)
         return fit
 

@@ -47,6 +47,7 @@ def with_parts(arrays: ColumnArrays, values: CatalogValues) -> ColumnArrays:
         rows=np.append(arrays.rows, np.array(rows, dtype=np.int64)),
         table=np.append(arrays.table, len(arrays.ids) + table),
         position=np.append(arrays.position, arrays.position[first]),
+        first=np.append(arrays.first, arrays.first[first]),
         name=[*arrays.name, *(arrays.name[column] for column in first.tolist())],
         called=[*arrays.called, *(arrays.called[column] for column in first.tolist())],
         number=every(arrays.number),

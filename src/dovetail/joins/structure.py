@@ -36,7 +36,15 @@ def structural_edges(
     """The given edges of one column, and then all others."""
     columns = TableColumns(arrays)
     more = list(CompositeKeys(arrays, columns, rows, weights).edges())
-    more += self_references(arrays, columns, edges, weights)
+    own = list(self_references(arrays, columns, edges, weights))
+    # What refers to a row of its own table refers to none of another system.
+    inside = {(edge.left, edge.columns[0][0]) for edge in own if edge.score > 0.5}
+    edges = [
+        edge
+        for edge in edges
+        if edge.left.source == edge.right.source or (edge.left, edge.columns[0][0]) not in inside
+    ]
+    more += own
     more += name_only_edges(arrays, columns, [*edges, *more], weights)
     return with_conditional_keys(arrays, columns, [*edges, *more], rows, weights)
 
@@ -44,8 +52,9 @@ def structural_edges(
 # The least share of the rows that must be found in the table's own key.
 _LEAST_SHARE = 0.8
 
-# Codes in common with the table's own key that are no chance.
-_CODES = 10
+# Codes in common with the table's own key that are no chance, and the share of all numbers between
+# its ends that a key has at most whose numbers are codes.
+_CODES, _SPARSE = 10, 0.25
 # Words for a row's place above, below, before or after another of its kind.
 ROLES = frozenset(
     """parent manager mgr supervisor superior super boss report lead leader head chief master main
@@ -122,10 +131,10 @@ def _edge(arrays: ColumnArrays, reference: _Reference, logit: float) -> JoinEdge
 def _contained(arrays: ColumnArrays, columns: TableColumns) -> Iterator[_Reference]:
     """Columns named after their own table, with the share of their rows that its key holds."""
     named: list[tuple[int, int]] = []
-    for own in columns.of:
-        if not own or not arrays.unique[own[0]]:
-            continue
-        named += [(column, own[0]) for column in own[1:] if arrays.filled[column]]
+    for table, first in columns.first.items():
+        if arrays.unique[first]:
+            others = (column for column in columns.of[table] if column != first)
+            named += [(column, first) for column in others if arrays.filled[column]]
     child, key = np.array(named, dtype=np.int64).reshape(-1, 2).T
     far, role = _named_after_own(arrays, child, key)
     some = far > 0
@@ -147,8 +156,12 @@ def _named_after_own(arrays: ColumnArrays, column: Ints, key: Ints) -> tuple[Flo
     tables = [is_people(about) or names_role(about) for about in abouts]
     people = np.array(tables, dtype=np.bool_)[arrays.table[column]]
     by_role = np.array([names_role(name) for name in called.dictionary], dtype=np.bool_)
-    codes = arrays.codes[column] & arrays.codes[key] & (arrays.distinct[column] >= _CODES)
-    codes &= ~arrays.period[column]
+    # Numbers far apart are as good as codes, where several rows refer to one.
+    finite = arrays.number & arrays.key & np.isfinite(arrays.high) & np.isfinite(arrays.low)
+    ends = np.where(finite, arrays.high, 0), np.where(finite, arrays.low, 0)
+    sparse = finite & (arrays.distinct < _SPARSE * (ends[0] - ends[1] + 1))
+    codes = (arrays.codes[column] & arrays.codes[key]) | (sparse[key] & ~arrays.unique[column])
+    codes &= ~arrays.period[column] & (arrays.distinct[column] >= _CODES)
     # A person's role in a table of things is none of them: the manager of an item.
     persons = by_role[called.codes[column]]
     role: Flags = (is_role[called.codes[column]] & ~persons) | (people & persons) | codes

@@ -29,8 +29,9 @@ from dovetail.joins.sketches import sharing
 
 # Normal forms: transforms that are one function, or agree where a column needs less of it.
 FORMS = ((CASE,), (PUNCTUATED,), (ZEROS, PREFIX), (DAY,), (CUT,))
-# What a column without a prefix reads as beside one whose prefix is cut, if not as it is.
-_BESIDE_CUT = (PUNCTUATED, ZEROS)
+# What a column reads as beside those of a form which it has not, if not as it is: one without a
+# prefix beside one whose prefix is cut, letters without punctuation beside those that have some.
+_BESIDE = {CUT: (PUNCTUATED, ZEROS), PUNCTUATED: (CASE,)}
 # The share of the child's rows that must be found, and distinct values on both sides, at least.
 LEAST_ROWS, _FEWEST = 0.9, 4
 # Distinct values that say something by themselves.
@@ -83,7 +84,7 @@ class NormalizedColumns:
             }
 
         own = in_forms(form)
-        beside = in_forms(_BESIDE_CUT) if CUT in form else {}
+        beside = in_forms(_BESIDE[form[0]]) if form[0] in _BESIDE else {}
         sets = arrays.values.numbers.copy()
         for views in (beside, own):
             sets[list(views)] = [number for number, _ in views.values()]
@@ -136,6 +137,7 @@ def _in_form(
         arrays,
         table=arrays.table[column],
         position=arrays.position[column],
+        first=arrays.first[column],
         name=[arrays.name[number] for number in column.tolist()],
         called=[arrays.called[number] for number in column.tolist()],
         number=numbers,

@@ -12,6 +12,7 @@ names alone must tell (`copy_marks`).
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -145,6 +146,56 @@ def unqualified(name: str) -> str:
     if {word for word in words(last) if not word.isdecimal()} <= _PIECES:
         last = name
     return _SCHEMA.sub("", last)
+
+
+# Tables of one schema, at least, whose first or last letter can be its habit; how many of them have
+# it then, and letters that are left of a name.
+_SEVERAL, _PREFIXED, _SUFFIXED, _LEAST_LEFT = 10, 0.95, 0.75, 4
+_ONE_WORD = re.compile(r"([^\W\d_]+)(\d*)")
+
+
+def without_habits(names: Sequence[str]) -> list[str]:
+    """The names of a schema's tables without the letter that all begin or most end with, where they
+    are one word each: FCLIENTP and FARTICLP are a client and an article, physical files. An s says
+    that there are several.
+
+    >>> files = ["FCLIENTP", "FARTICLP", *(f"F{letter}ENTP" for letter in "ABCDEGHI")]
+    >>> without_habits(files)[:2], without_habits(["FCLIENTP"])
+    (['CLIENT', 'ARTICL'], ['FCLIENTP'])
+    """
+    taken = [_ONE_WORD.fullmatch(name) for name in names]
+    words = [one[1] for one in taken if one]
+    if len(words) < max(_SEVERAL, _PREFIXED * len(names)):
+        return list(names)
+    (first, firsts), (last, lasts) = (
+        Counter(word[end].casefold() for word in words).most_common(1)[0] for end in (0, -1)
+    )
+    front = first if firsts >= _PREFIXED * len(words) else ""
+    back = last if lasts >= _SUFFIXED * len(words) and last != "s" else ""
+
+    def shorter(name: str, one: re.Match[str] | None) -> str:
+        if one is None:
+            return name
+        word, digits = one.groups()
+        cut = word[bool(front) and word[0].casefold() == front :]
+        if back and cut[-1:].casefold() == back:
+            cut = cut[:-1]
+        return cut + digits if len(cut) >= _LEAST_LEFT else name
+
+    return [shorter(name, one) for name, one in zip(names, taken, strict=True)]
+
+
+_LAYERS = frozenset(("dim", "fct", "fact"))
+
+
+def is_layer(name: str) -> bool:
+    """Whether a table is a dimension or a table of facts, by its name.
+
+    >>> is_layer("dw.dim_customer"), is_layer("customer_dim"), is_layer("dimensions")
+    (True, True, False)
+    """
+    every = words(unqualified(name))
+    return bool(_LAYERS & {*every[:1], *every[-1:]})
 
 
 @lru_cache(maxsize=1 << 17)

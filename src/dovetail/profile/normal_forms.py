@@ -41,6 +41,7 @@ Bytes = npt.NDArray[np.uint8]
 # Fewer distinct values prove nothing once they are transformed, whatever they are called.
 FEWEST = 4
 # Longer text is no key.
+_FEW_LETTERS = 8
 _LONGEST = 48
 # Spaces in a value, on average; more of them make a sentence or an address.
 _MOST_SPACES = 2
@@ -384,8 +385,14 @@ def _like_keys(texts: _Texts) -> bool:
 
 
 def _coded(texts: _Texts) -> bool:
-    """Whether nearly all of some texts have a digit."""
-    return bool(np.mean(_counts(_is_digit(texts.data), texts.starts) > 0) >= 1 - _ODD)
+    """Whether nearly all of some texts have a digit, or are a few letters of one case with a hyphen
+    between, as the marks of aircraft are."""
+    if np.mean(_counts(_is_digit(texts.data), texts.starts) > 0) >= 1 - _ODD:
+        return True
+    hyphen = _counts(texts.data == ord("-"), texts.starts) > 0
+    lower, upper = (((texts.data >= a) & (texts.data <= z)).any() for a, z in (b"az", b"AZ"))
+    few = hyphen & (texts.lengths <= _FEW_LETTERS)
+    return bool(np.mean(few) >= 1 - _ODD) and not (lower and upper)
 
 
 def _are_days(texts: _Texts) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from array import array
 from bisect import bisect_right
 from collections import defaultdict
@@ -38,6 +39,7 @@ _PREFIX = 0.6
 _TAUGHT = 0.45
 # A word that means the same in another language.
 _TRANSLATED = 1.0
+_YEAR = re.compile(r"(19|20)\d\d")
 _LEAST_PREFIX, _LEAST_WHOLE, _LEAST_UNSPACED = 3, 4, 2
 # A word that is another but for a slip: two letters changed round or one doubled or not, in a word
 # of so many letters; any one letter in a longer word, where few others are as near by chance.
@@ -183,7 +185,12 @@ class Lexical:
         return int(np.count_nonzero(~self.told[postings]))
 
     def _expand(self, word: str) -> list[tuple[str, float]]:
-        """The catalog's words that a question's may mean, and how well each fits: itself first."""
+        """The catalog's words that a question's may mean, and how well each fits: itself first.
+
+        A year says when, and no more of what: which of several slices is meant is seen later.
+        """
+        if _YEAR.fullmatch(word):
+            return []
         itself = [(word, 1.0)] if word in self.words else []
         taught = [(other, _TAUGHT) for other in self.learned.get(word, ()) if other in self.words]
         taught += [(other, _TRANSLATED) for other in self.translated.get(word, ())]

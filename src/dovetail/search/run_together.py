@@ -6,14 +6,16 @@ English by those that the catalog itself writes apart. `warehouse` is frequent e
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from typing import Protocol
 
 from dovetail.domain import Table
-from dovetail.names.words import ID_WORDS, PREPOSITIONS, Words, spelled
+from dovetail.names.table_name import qualifier, unqualified, without_habits
+from dovetail.names.words import ID_WORDS, PREPOSITIONS, Words, spelled, without_table_prefix
 from dovetail.search.word_forms import split
 
 # Shorter words are one word, longer ones are no words.
@@ -25,6 +27,9 @@ _LEAST_PART, _LEAST_APART = 4, 2
 _RARER = 200.0
 _SHORT_PARTS = (ID_WORDS | PREPOSITIONS | {"end", "due", "tax", "day", "age", "pay"}) - {"cod"}
 _FREQUENT = 5e7
+# Letters of a name in capitals that are left when those of its table are cut off, at least.
+_LEAST_CUT = 3
+_RUN_TOGETHER = re.compile("[A-Z][A-Z0-9]+")
 _PACKAGE = "wordsegment"
 
 
@@ -63,6 +68,7 @@ def usage() -> Mapping[str, float]:
 
 def run_together(tables: Iterable[Table]) -> dict[str, Words]:
     """The words of a catalog's names that are several words, each with its parts in order."""
+    tables = list(tables)
     names = {name for table in tables for name in (table.name, *(c.name for c in table.columns))}
     written = Counter(word for name in names for word in {*spelled(name).split()})
     apart = {
@@ -75,7 +81,29 @@ def run_together(tables: Iterable[Table]) -> dict[str, Words]:
         for word in sorted(written)
         if _SHORTEST <= len(word) <= _LONGEST and word.isascii() and word.isalpha()
     }
-    return {word: each for word, each in parts.items() if len(each) > 1}
+    habits = {
+        word: tuple(part for piece in shorter for part in parts.get(piece, (piece,)))
+        for word, shorter in _without_habits(tables)
+    }
+    return {word: each for word, each in parts.items() if len(each) > 1} | habits
+
+
+def _without_habits(tables: Iterable[Table]) -> Iterator[tuple[str, Words]]:
+    """Names of one word without the letters that all tables of a schema, or all columns of a table,
+    begin or end with: FCLIENTP is the client, its CLNOM the name."""
+    schemas: dict[tuple[str, str], list[str]] = defaultdict(list)
+    groups: list[tuple[Sequence[str], Sequence[str]]] = []
+    for table in tables:
+        schemas[table.id.source, qualifier(table.name)].append(unqualified(table.name))
+        columns = [column.name for column in table.columns]
+        if all(map(_RUN_TOGETHER.fullmatch, columns)):
+            groups.append((columns, without_table_prefix(columns)))
+    groups += [(names, without_habits(names)) for names in schemas.values()]
+    for names, shorter in groups:
+        for name, short in zip(names, shorter, strict=True):
+            left = tuple(spelled(short).split())
+            if short != name and left and len(short) >= _LEAST_CUT:
+                yield "".join(spelled(name).split()), left
 
 
 def _parts(word: str, apart: set[str]) -> Words:
