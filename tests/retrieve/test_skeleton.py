@@ -10,6 +10,7 @@ import pytest
 
 import dovetail
 from dovetail.errors import UsageError
+from dovetail.serve.views import named_set
 from dovetail.settings import Settings
 
 CITIES, STATES = ("Oslo", "Bergen", "Turku"), ("open", "paid", "cancelled")
@@ -263,3 +264,105 @@ def test_sql_is_native_to_the_one_source(festival: dovetail.Catalog, tmp_path: P
 def test_whatever_is_asked_the_skeleton_runs(festival: dovetail.Catalog, question: str) -> None:
     found = festival.ask(question)
     assert not found or festival.sql(found.skeleton).rows.num_columns > 0
+
+
+# Companies whose tables have several columns that a threshold or a time could be meant of.
+HOTELS = """
+    CREATE TABLE hotel (hotel_id INTEGER PRIMARY KEY, name TEXT, opened_on DATE, rating REAL);
+    CREATE TABLE guest (guest_id INTEGER PRIMARY KEY, name TEXT, birth_date DATE);
+    CREATE TABLE stay (stay_id INTEGER PRIMARY KEY, hotel_id INTEGER REFERENCES hotel,
+        guest_id INTEGER REFERENCES guest, booked_on DATE, arrival_date DATE, nights INTEGER);
+"""
+CARRIER = """
+    CREATE TABLE depot (depot_code INTEGER PRIMARY KEY, depot_name TEXT, built_date DATE);
+    CREATE TABLE parcel (parcel_no INTEGER PRIMARY KEY, depot_code INTEGER REFERENCES depot,
+        created_at DATE, shipped_at DATE, delivered_at DATE, weight_kg REAL, postage REAL);
+"""
+INSURER = """
+    CREATE TABLE broker (broker_id INTEGER PRIMARY KEY, broker_name TEXT, appointed_dt DATE);
+    CREATE TABLE policy (policy_no INTEGER PRIMARY KEY, broker_id INTEGER REFERENCES broker,
+        inception_dt DATE, expiry_dt DATE, premium REAL);
+    CREATE TABLE surveyor (surveyor_id INTEGER PRIMARY KEY, surveyor_name TEXT, score REAL,
+        hired_on DATE);
+    CREATE TABLE survey (survey_id INTEGER PRIMARY KEY, surveyor_id INTEGER REFERENCES surveyor,
+        findings TEXT);
+"""
+_OF = {
+    "TEXT": lambda n: f"Name {chr(65 + n % 26)}{n}",
+    "DATE": lambda n: f"202{n % 5}-0{1 + n % 9}-11",
+}
+
+
+@pytest.fixture(scope="module")
+def companies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dovetail.Catalog]:
+    """A catalog of each company, its tables with forty rows."""
+    made = {}
+    for schema in (HOTELS, CARRIER, INSURER):
+        folder = tmp_path_factory.mktemp("company")
+        with sqlite3.connect(folder / "erp.sqlite") as database:
+            database.executescript(schema)
+            tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master")]
+            for table in tables:
+                kinds = [row[2] for row in database.execute(f"PRAGMA table_info({table})")]
+                rows = [[_OF.get(kind, lambda n: n)(n) for kind in kinds] for n in range(1, 41)]
+                marks = ", ".join("?" * len(kinds))
+                database.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+        database.close()
+        settings = Settings(embedder="none")
+        made[schema] = dovetail.build(
+            folder / "erp.sqlite", into=folder / "catalog", settings=settings
+        )
+    return made
+
+
+@pytest.mark.parametrize(
+    ("schema", "question", "tables", "wanted"),
+    [
+        (HOTELS, "Which hotels are rated above 4 by guests?", "hotel guest stay", "rating > 4"),
+        (CARRIER, "parcels weighing over 20 from each depot", "parcel depot", "weight_kg > 20"),
+        (INSURER, "surveyors scored below 3 in surveys", "surveyor survey", "score < 3"),
+        (HOTELS, "How many stays were booked in 2023?", "stay", "booked_on BETWEEN"),
+        (HOTELS, "stays with arrival in 2023", "stay hotel", "arrival_date BETWEEN"),
+        (HOTELS, "total nights per hotel in 2023", "stay hotel", "booked_on BETWEEN"),
+        (HOTELS, "nights with births in 2023", "stay guest", "booked_on BETWEEN"),
+        (HOTELS, "guests born after 1990", "guest", "birth_date > '1990-01-01'"),
+        (CARRIER, "How many parcels were shipped in 2022?", "parcel", "shipped_at BETWEEN"),
+        (CARRIER, "parcels delivered after 2022", "parcel", "delivered_at > '2022-01-01'"),
+        (CARRIER, "total postage per depot name in 2022", "parcel depot", "shipped_at BETWEEN"),
+        (INSURER, "Which policies expire in 2024?", "policy", "expiry_dt BETWEEN"),
+        (
+            INSURER,
+            "policies that expire in July 2024 and their broker name",
+            "policy broker",
+            "expiry_dt BETWEEN '2024-07-01' AND '2024-07-31'",
+        ),
+        (INSURER, "brokers appointed in 2021", "broker policy", "appointed_dt BETWEEN"),
+        (
+            INSURER,
+            "surveyors who have more than 4 surveys",
+            "surveyor survey",
+            "HAVING count(*) > 4",
+        ),
+    ],
+)
+def test_a_threshold_and_a_time_are_of_the_column_that_is_said(
+    companies: dict[str, dovetail.Catalog], schema: str, question: str, tables: str, wanted: str
+) -> None:
+    catalog = companies[schema]
+    found = named_set(catalog, question, tables.split())
+    written = catalog.completed(found).skeleton
+    assert wanted in written, written
+    assert ("HAVING" in written) == ("HAVING" in wanted)
+    assert catalog.sql(written).rows.num_columns > 0
+
+
+def test_a_time_of_nothing_that_happened_is_an_open_choice(
+    companies: dict[str, dovetail.Catalog],
+) -> None:
+    catalog, tables = companies[INSURER], ["survey", "surveyor"]
+    found = named_set(catalog, "survey findings in 2020 by surveyor name", tables)
+    written = catalog.completed(found).skeleton
+    assert written.startswith("-- open: which column is of 2020-01-01 to 2020-12-31?\nSELECT")
+    assert "WHERE" not in written
+    found = named_set(catalog, "survey findings of surveyors hired in 2020", tables)
+    assert "hired_on BETWEEN" in catalog.completed(found).skeleton

@@ -93,6 +93,14 @@ PATTERN = re.compile(
 NUMBER = re.compile(r"(?<![:\d])\d[\d,]*(?:\.\d+)?(?![\w:])")
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 YEARS = ("year", "jahr", "season")
+# Words that say no more of a column than that it holds times, and those of when a record was kept.
+TIMES = frozenset(("date", "day", "time", "month", "timestamp", "datum", "dat", *YEARS))
+KEPT = frozenset(("birth", "creat", "updat", "modifi", "chang", "load", "import", "valid"))
+# Forms of a verb that its noun does not begin with, and what ends other forms and nouns.
+IRREGULAR = {"born": "birth", "paid": "pay", "sold": "sale"}
+ENDING = re.compile(r"(?<=\w{3})(?:ings?|ed|ions?|ments?|es?|s|y)$")
+# What does not count the rows of what follows: "rated above 4 by customers".
+ASIDE = re.compile(r"\b(?:by|in|at|from|on|to|for|per|among|within|during|von|bei|aus|für)\b")
 # What an adjective is about.
 ABOUT: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"old\w*|young\w*|älter|jünger", ("age", "birth")),

@@ -9,7 +9,7 @@ has read. The rules are those of English, and of German where that differs in wo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -25,6 +25,10 @@ from dovetail.retrieve.schema_links import SchemaLink, SchemaLinks, Value
 from dovetail.search.query import stem, stems
 
 _NAMED = ("name", "title", "titel", "bezeichnung", "label")
+# More words than any question has: those of a column that it does not name.
+_FAR = 1_000_000
+# The last letter of *shipp-ed*.
+_DOUBLED = re.compile(r"([^\Waeiou])\1$")
 _PARTS = frozenset(("first", "last", "sur", "fore", "given", "family"))
 
 
@@ -49,6 +53,7 @@ class _Reader:
         components = Components(edges=((edge.left, edge.right) for edge in joins))
         root = components.root(self.main.id)
         self.near = {one.id for one in tables if components.root(one.id) == root}
+        self.referred = {edge.right for edge in joins} - {edge.left for edge in joins}
 
     def read(self) -> Reading:
         self._order()
@@ -224,8 +229,9 @@ class _Reader:
         if operator != "between":
             numbers, end = numbers[:1], match.end("n") if "more" not in said else end
         vague = ("after", "before", "since", "larger", "smaller", "bigger")
-        of = of or (None if word in vague else self._about(word))
-        if of is None and (thing := self.thing(end, 2)):
+        of = of or self._verb_before(start) or (None if word in vague else self._about(word))
+        thing = None if of else self.thing(end, 2)
+        if thing and not grammar.ASIDE.search(self.text, end, thing[1]):
             of = thing[0]
             if of.column is None or not measured(of.column) or identifies(of.column.name):
                 self.reading.counted.append(of.table)
@@ -243,8 +249,8 @@ class _Reader:
             and re.search(r"\u00b7 (?:or|and) $", self.text[:start])
         ):
             of = self.reading.where[-1].of
-        year = len(numbers[0]) == 4 and operator != "="
-        of = of or self._about(word) or (self._time_column() if year else None)
+        year, place = len(numbers[0]) == 4 and operator != "=", match.start("n")
+        of = of or self._about(word, place) or (self._time_column(at=place) if year else None)
         if of is None:
             self.reading.open.append(
                 f"which column is {WORDS.get(operator, operator)} {' and '.join(numbers)}?"
@@ -270,7 +276,17 @@ class _Reader:
         self.blank(*match.span(1))
         return of
 
-    def _about(self, adjective: str) -> Ref | None:
+    def _verb_before(self, at: int) -> Ref | None:
+        """The column of numbers that a verb just before a comparison is about: *rated above 4*."""
+        match = re.search(r"([^\W\d_]{4,}) (?:at |with )?$", self.text[:at])
+        for table in self._by_link() if match else ():
+            for column in table.columns:
+                numbers = column.profile.kind in NUMBERS and not identifies(column.name)
+                if match and numbers and any(_same(match[1], one) for one in stems(column.name)):
+                    return Ref(table, column)
+        return None
+
+    def _about(self, adjective: str, at: int | None = None) -> Ref | None:
         """The column that an adjective is about."""
         about = [nouns for words, nouns in grammar.ABOUT if re.fullmatch(words, adjective)]
         nouns = about[0] if about else ("",)
@@ -280,20 +296,47 @@ class _Reader:
                     texts = column.profile.kind in (Kind.TEXT, Kind.EMPTY)
                     if noun in stems(column.name) and not texts:
                         return Ref(table, column)
-            if nouns[0] in ("age", "date") and (of := self._time_column(table)):
+            if nouns[0] == "age" and (of := self._time_column(table)):
                 return of
-        return None
+        return self._time_column(at=at) if nouns[0] == "date" else None
 
-    def _time_column(self, *tables: Table) -> Ref | None:
-        """The first column of dates or years, of some tables or of all."""
-        for table in tables or self._by_link():
-            for column in table.columns:
-                yearly = column.profile.kind is not Kind.REAL and set(grammar.YEARS) & set(
-                    stems(column.name)
-                )
-                if column.profile.kind in TIMES or yearly:
-                    return Ref(table, column)
-        return None
+    def _time_column(self, *tables: Table, at: int | None = None) -> Ref | None:
+        """Of the columns of dates or years, of some tables or of all, the one that is meant.
+
+        That is the one that the words nearest to the time name (*shipped in 2023*); else one of a
+        table that refers to others, for these tell what happened, and none of when a record was
+        kept.
+        """
+        listed = [
+            Ref(table, column)
+            for table in tables or self._by_link()
+            for column in table.columns
+            if _tells_time(column)
+        ]
+
+        def rank(of: Ref) -> tuple[int, bool, bool]:
+            said = self._named_near(of, at)
+            kept = not grammar.KEPT.isdisjoint(stems(of.words))
+            return said, of.table.id in self.referred, kept
+
+        return min(listed, key=rank, default=None)
+
+    def _named_near(self, of: Ref, at: int | None) -> int:
+        """How many words before a time the question names a column's own words; many, if not."""
+        thing = set(stems(of.table.name))
+        if of.table.id in self.referred and thing.isdisjoint(stems(self.found.text)):
+            return _FAR
+        own = set(stems(of.words)) - thing - grammar.TIMES
+        words = self.found.words if at is None else self._words_before(at)
+        far = (
+            at for at, word in enumerate(reversed(words)) if any(_same(word, one) for one in own)
+        )
+        return next(far, _FAR)
+
+    def _words_before(self, at: int) -> Sequence[str]:
+        """The question's words up to a place of its marked text."""
+        place = re.match(r"[CTVN\u00b7](\d+)", self.text[at:])
+        return self.found.words[: int(place[1])] if place else self.found.words
 
     def _by_link(self) -> list[Table]:
         """The tables, those that the question names first, in its order."""
@@ -511,10 +554,15 @@ class _Reader:
                 (one for one in re.finditer(r"N\d+", self.text) if self._number(one[0]) in years),
                 None,
             )
-            of = self._time_column()
+            of = self._time_column(at=match.start()) if match else None
             if match is None or of is None or of.column is None:
                 continue
+            unsaid = self._named_near(of, match.start()) == _FAR
             self.blank(*match.span())
+            if unsaid and of.table.id in self.referred:
+                if not self._slices(years):
+                    self.reading.open.append(f"which column is of {period.first} to {period.last}?")
+                continue
             dates = of.column.profile.kind in TIMES
             first, last = (text if dates else text[:4] for text in (period.first, period.last))
             if period.first < "0002":
@@ -525,6 +573,11 @@ class _Reader:
                 self._where(match.start(), of, "=", first if not dates else literal(first))
             else:
                 self._where(match.start(), of, "between", first, last)
+
+    def _slices(self, years: Collection[str]) -> bool:
+        """Whether a table of the set holds what is of some year alone: `premium_2020`."""
+        named = (re.findall(r"(?<!\d)\d{4}(?!\d)", table.name) for table in self.tables)
+        return any(set(years) & set(found) for found in named)
 
     def _select(self) -> None:
         reading = self.reading
@@ -646,6 +699,20 @@ def _numbers(found: SchemaLinks) -> Iterator[tuple[int, tuple[str, int]]]:
 
 def _function(word: str) -> str:
     return next(name for name, words in grammar.FUNCTIONS.items() if re.fullmatch(words, word))
+
+
+def _tells_time(column: Column) -> bool:
+    """Whether a column holds dates or years."""
+    kind = column.profile.kind
+    yearly = kind is not Kind.REAL and set(grammar.YEARS) & set(stems(column.name))
+    return kind in TIMES or bool(yearly)
+
+
+def _same(word: str, other: str) -> bool:
+    """Whether two words are forms of one: *rated* and *rating*, *expire* and *expiry*."""
+    roots = (grammar.ENDING.sub("", grammar.IRREGULAR.get(each, each)) for each in (word, other))
+    short, long = sorted((_DOUBLED.sub(r"\1", root) for root in roots), key=len)
+    return long.startswith(short) and len(short) > (2 if short == long else 4)
 
 
 def _is_year(column: Column, value: Value) -> bool:
