@@ -126,7 +126,8 @@ def score_jointly(
     kept = (weights.master - weights.original) * features.copy
     backward = backwards(arrays, candidates, rank - short + kept)
     versions = same_thing(arrays, left, right)
-    dated = np.array([bool(TableName.parse(table.name).slots) for table in arrays.ids])
+    slots = [bool(TableName.parse(table.name).slots) for table in arrays.ids]
+    dated = np.array(slots, dtype=np.bool_)
     slices = versions & dated[left] & dated[right]
     if arrays.thresholds.sources:
         own = np.where(versions | backward, -np.inf, rank)
