@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -287,7 +288,7 @@ INSURER = """
     CREATE TABLE survey (survey_id INTEGER PRIMARY KEY, surveyor_id INTEGER REFERENCES surveyor,
         findings TEXT);
 """
-_OF = {
+_OF: dict[str, Callable[[int], object]] = {
     "TEXT": lambda n: f"Name {chr(65 + n % 26)}{n}",
     "DATE": lambda n: f"202{n % 5}-0{1 + n % 9}-11",
 }
@@ -304,7 +305,7 @@ def companies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dovetail.Ca
             tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master")]
             for table in tables:
                 kinds = [row[2] for row in database.execute(f"PRAGMA table_info({table})")]
-                rows = [[_OF.get(kind, lambda n: n)(n) for kind in kinds] for n in range(1, 41)]
+                rows = [[_OF.get(kind, int)(n) for kind in kinds] for n in range(1, 41)]
                 marks = ", ".join("?" * len(kinds))
                 database.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
         database.close()
