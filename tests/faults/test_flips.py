@@ -33,6 +33,18 @@ def test_every_flip_of_a_byte_is_noticed_and_its_file_named(folder: Path) -> Non
     }  # fmt: skip
 
 
+def test_how_a_segment_was_made_is_checked_with_its_records(folder: Path) -> None:
+    file = next((folder / "catalog").glob("segments/*/segment.json"))
+    content = file.read_bytes()
+    at = content.index(b'"profile"')
+    at += next(place for place, sign in enumerate(content[at:]) if chr(sign).isdigit())
+    flip(file, at)  # another digit: JSON as before
+    named = [str(damage.file) for damage in dovetail.check(folder / "catalog")]
+    flip(file, at)
+    assert len(named) == 1
+    assert named[0].endswith("/segment.json, tables.parquet or columns.parquet")
+
+
 def test_what_is_damaged_is_made_again_and_nothing_else(folder: Path) -> None:
     expected = answers(folder / "catalog")
     one_of_each = {part_of(name): name for name in sorted(tree(folder / "catalog"))}

@@ -215,8 +215,9 @@ class Segment:
             raise DamagedError(_damage(self._folder / _ABOUT, "it is not as it was written"))
         content = [(self._folder / name).read_bytes() for name in (TABLES_FILE, COLUMNS_FILE)]
         if self._folder.name != _name(profile, *content):
-            rows = self._folder / f"{TABLES_FILE} or {COLUMNS_FILE}"
-            raise DamagedError(_damage(rows, "it is not as it was written"))
+            # The digest is of all three: how the segment was made is said in the first alone.
+            one_of = self._folder / f"{_ABOUT}, {TABLES_FILE} or {COLUMNS_FILE}"
+            raise DamagedError(_damage(one_of, "it is not as it was written"))
         if not self.records().lie_in({self._folder.name: self.lengths}):
             raise DamagedError(_damage(self._folder / COLUMNS_FILE, LEADS_OUT))
         for name, array in {**self._arrays, CHECKSUMS_FILE: self._checksums}.items():
