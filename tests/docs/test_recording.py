@@ -15,7 +15,7 @@ def test_the_picture_shows_each_command_and_what_it_printed() -> None:
     text = unescape(re.sub(r"<[^>]+>", "\n", picture)).replace("\xa0", " ")
     for command in COMMANDS:
         assert f"$ {shown(command)}" in text
-    assert re.search(r"confidence 0\.\d\d", text)
+    assert re.search(r"confidence\s+(sure|likely|unsure|guess) 0\.\d\d", text)
     assert re.search(r"tables in \.dovetail: \d+ new", text)
 
 

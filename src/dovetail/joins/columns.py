@@ -34,7 +34,7 @@ from dovetail.joins.parts import find_parts, merged
 from dovetail.joins.sketches import SetFacts, SketchLookup, holding, ranges_of, set_facts
 from dovetail.names.conventions import naming_conventions
 from dovetail.names.references import refers
-from dovetail.names.table_name import entity, qualifier, unqualified, without_habits
+from dovetail.names.table_name import entity, qualifier, unqualified, without_affixes
 from dovetail.names.words import core, identifies, is_language, without_table_prefix
 from dovetail.ports import Json
 
@@ -194,7 +194,7 @@ class ColumnArrays:
         names = [table.name for table in self.ids]
         for tables in schemas.values():
             last = [unqualified(names[table]) for table in tables]
-            for table, own, name in zip(tables, last, without_habits(last), strict=True):
+            for table, own, name in zip(tables, last, without_affixes(last), strict=True):
                 names[table] = names[table].removesuffix(own) + name
         return names
 

@@ -148,19 +148,19 @@ def unqualified(name: str) -> str:
     return _SCHEMA.sub("", last)
 
 
-# Tables of one schema, at least, whose first or last letter can be its habit; how many of them have
+# Tables of one schema, at least, whose first or last letter can be an affix; how many of them have
 # it then, and letters that are left of a name.
 _SEVERAL, _PREFIXED, _SUFFIXED, _LEAST_LEFT = 10, 0.95, 0.75, 4
 _ONE_WORD = re.compile(r"([^\W\d_]+)(\d*)")
 
 
-def without_habits(names: Sequence[str]) -> list[str]:
+def without_affixes(names: Sequence[str]) -> list[str]:
     """The names of a schema's tables without the letter that all begin or most end with, where they
     are one word each: FCLIENTP and FARTICLP are a client and an article, physical files. An s says
     that there are several.
 
     >>> files = ["FCLIENTP", "FARTICLP", *(f"F{letter}ENTP" for letter in "ABCDEGHI")]
-    >>> without_habits(files)[:2], without_habits(["FCLIENTP"])
+    >>> without_affixes(files)[:2], without_affixes(["FCLIENTP"])
     (['CLIENT', 'ARTICL'], ['FCLIENTP'])
     """
     taken = [_ONE_WORD.fullmatch(name) for name in names]

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Protocol
 
 from dovetail.domain import Table
-from dovetail.names.table_name import qualifier, unqualified, without_habits
+from dovetail.names.table_name import qualifier, unqualified, without_affixes
 from dovetail.names.words import ID_WORDS, PREPOSITIONS, Words, spelled, without_table_prefix
 from dovetail.search.word_forms import split
 
@@ -81,14 +81,14 @@ def run_together(tables: Iterable[Table]) -> dict[str, Words]:
         for word in sorted(written)
         if _SHORTEST <= len(word) <= _LONGEST and word.isascii() and word.isalpha()
     }
-    habits = {
+    shortened = {
         word: tuple(part for piece in shorter for part in parts.get(piece, (piece,)))
-        for word, shorter in _without_habits(tables)
+        for word, shorter in _without_affixes(tables)
     }
-    return {word: each for word, each in parts.items() if len(each) > 1} | habits
+    return {word: each for word, each in parts.items() if len(each) > 1} | shortened
 
 
-def _without_habits(tables: Iterable[Table]) -> Iterator[tuple[str, Words]]:
+def _without_affixes(tables: Iterable[Table]) -> Iterator[tuple[str, Words]]:
     """Names of one word without the letters that all tables of a schema, or all columns of a table,
     begin or end with: FCLIENTP is the client, its CLNOM the name."""
     schemas: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -98,7 +98,7 @@ def _without_habits(tables: Iterable[Table]) -> Iterator[tuple[str, Words]]:
         columns = [column.name for column in table.columns]
         if all(map(_RUN_TOGETHER.fullmatch, columns)):
             groups.append((columns, without_table_prefix(columns)))
-    groups += [(names, without_habits(names)) for names in schemas.values()]
+    groups += [(names, without_affixes(names)) for names in schemas.values()]
     for names, shorter in groups:
         for name, short in zip(names, shorter, strict=True):
             left = tuple(spelled(short).split())

@@ -126,7 +126,7 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_letters_that_all_files_begin_and_end_with_are_a_habit(files: Path) -> None:
+def test_letters_that_all_files_begin_and_end_with_are_an_affix(files: Path) -> None:
     joins = joined(files, "acier")
     assert ("acier.FCLIENTP.CLVEND", "acier.FVENDEUP.VDCODE") in joins
 
