@@ -63,7 +63,7 @@ def test_purposes_are_asked_first_and_the_page_comes_last(
     corpus, page = write_corpus(tmp_path / "zoo", many(6)), tmp_path / "paper.md"
     runs, kept = tmp_path / "runs", tmp_path / "kept"
     words = [str(corpus), "--runs", str(runs), "--page", str(page), "--kept", str(kept)]
-    words += ["--llm", f"replay:{tmp_path}/rec/{{}}?model=some"]
+    words += ["--model", "strong", "--llm", f"replay:{tmp_path}/rec/{{}}?model=some"]
 
     def last_line() -> str:
         main(words)
@@ -96,6 +96,15 @@ def test_purposes_are_asked_first_and_the_page_comes_last(
     assert read_run(again).records == read_run(run).records
     (chapter,) = make_report([again])
     assert chapter.tables[0].rows, "its questions lie beside it"
+
+
+def test_a_corpus_that_a_model_was_not_asked_about_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus, page = write_corpus(tmp_path / "zoo", many(2)), tmp_path / "paper.md"
+    main([str(corpus), "--model", "small", "--runs", str(tmp_path / "runs"), "--page", str(page)])
+    assert capsys.readouterr().out.splitlines()[0] == "zoo, small: nothing is recorded"
+    assert "###" not in page.read_text("utf-8")
 
 
 def test_no_system_of_the_paper_has_families(
