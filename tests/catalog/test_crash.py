@@ -302,7 +302,7 @@ def test_interrupted_it_says_so_and_leaves_nobody_behind(tmp_path: Path) -> None
             os.kill(worker, signal.SIGCONT)
         out, err = run.communicate()
         assert run.returncode == 130
-    assert not any(is_running(worker) for worker in workers)
+    wait_until_gone(workers)
     assert out == ""
     assert err == "dovetail: interrupted; finished tables are kept for the next run\n"
     assert contents(dovetail.open(into)) == before

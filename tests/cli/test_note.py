@@ -23,7 +23,7 @@ def shop(corpus: tuple[Path, ...], tmp_path: Path) -> Path:
 def test_notes_by_command(shop: Path) -> None:
     done = run("note", "define", "GMV", "gross value", "--table", "order_items", cwd=shop)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "[terms] GMV = gross value: order_items" in done.stdout
+    assert "[terms] GMV = gross value: order_items" in " ".join(done.stdout.split())
     found = run_json("ask", "What is our GMV?", cwd=shop)["tables"]
     assert (found[0]["name"], found[0]["reason"]) == (
         "order_items",

@@ -234,6 +234,7 @@ def _apart(features: Features) -> Flags:
 def local_logits(features: Features, weights: Weights = DEFAULT_WEIGHTS) -> Floats:
     """The logit of each candidate by itself: the weighted sum of its features, in nats."""
     w = weights
+    own = np.clip(features.own, 0, 1)
     # Small numbers of two systems, by name alone.
     unproved = features.number * np.clip(1 - features.value - features.fit - features.prefix, 0, 1)
     logit: Floats = (
@@ -248,7 +249,7 @@ def local_logits(features: Features, weights: Weights = DEFAULT_WEIGHTS) -> Floa
         + w.code * features.code
         - w.repeat * features.repeat
         - w.few * features.few
-        + w.fit * features.fit * (1 - features.name * (1 - w.ends * features.across))
+        + w.fit * features.fit * (1 - features.name * (1 - w.ends * features.across * (1 - own)))
         + w.prefix * features.prefix
         + w.cover * np.log(features.cover)
         + w.convention * (features.convention - 0.5)
