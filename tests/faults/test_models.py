@@ -76,7 +76,8 @@ def test_without_its_model_a_question_has_the_set_without_one(
     assert told[0].endswith("; chosen without a model")
     stages = [entry for entry in found.trace if entry["fallback"]]
     assert [entry["stage"] for entry in stages] == [("look", "select")[answered]]
-    assert len(server.asked) <= answered + 2, "the next call is not tried where one fails"
+    least = HASTY.attempts_when_busy if name == "slow" else HASTY.attempts
+    assert len(server.asked) <= answered + least, "the next call is not tried where one fails"
 
 
 def test_where_nothing_fits_it_is_told_that_no_model_was_asked(tmp_path: Path) -> None:
@@ -172,6 +173,33 @@ def test_sql_of_no_use_is_asked_for_again(
         for _ in range(2):
             assert shop.answer(found, llm=llm).rows.to_pylist() == [{"n": 40}]
         assert len(server.asked) == len(script) + 1, "the good reply is kept"
+
+
+@pytest.mark.parametrize("asked", ["look", "choose", "write"])
+def test_the_answer_to_another_request_is_not_taken_for_this_one(
+    shop: dovetail.Catalog, tmp_path: Path, asked: str
+) -> None:
+    """Replies change places on their way; asked again, each is answered."""
+    before = {"look": [], "choose": [LOOK], "write": [LOOK, CHOICE]}[asked]
+    after = {"look": [LOOK, CHOICE], "choose": [CHOICE], "write": []}[asked]
+    for other in {"look": [CHOICE, GOOD], "choose": [LOOK, GOOD], "write": [LOOK, CHOICE]}[asked]:
+        place = tmp_path / str(len(list(tmp_path.iterdir())))
+        # What cannot be a query goes back to the model once more.
+        strange = [other, other] if asked == "write" else [other]
+        rest = [CHOICE] if asked == "look" else []
+        with serving(place, *before, *strange, *rest) as (_, llm):
+            found = shop.ask(QUESTION, selector="llm", llm=llm)
+            if asked == "write":
+                with pytest.raises(ModelError):
+                    shop.answer(found, llm=llm)
+            else:
+                assert any(entry["fallback"] for entry in found.trace)
+        with serving(place, *after, GOOD) as (server, llm):
+            found = shop.ask(QUESTION, selector="llm", llm=llm)
+            assert not any(entry["fallback"] for entry in found.trace)
+            assert found.tables[0].reason.startswith("selected by the model")
+            assert shop.answer(found, llm=llm).rows.to_pylist() == [{"n": 40}]
+        assert server.asked, "nothing that was kept answers this"
 
 
 def test_a_repaired_query_is_kept_whole(shop: dovetail.Catalog, tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def test_what_may_pass_is_tried_again(trouble: Play) -> None:
     ("play", "words", "calls"),
     [
         (fails(500, "out of memory"), "fails (500: out of memory), 4 attempts", 4),
-        (fails(429), "asks to slow down (429), 4 attempts", 4),
+        (fails(429), "asks to slow down (429), 10 attempts", 10),
         (Play(hangs=True), "did not answer in time, 4 attempts", 4),
         (Play(drops=True, body=b"{}" * 9), "cannot be reached or hangs up, 4 attempts", 4),
         (fails(401, f"Incorrect key: {KEY}"), "refuses the key (401); check OPENAI_API_KEY", 1),
@@ -230,6 +230,37 @@ def test_a_server_is_left_alone_as_long_as_it_asks(header: dict[str, str], secon
     with endpoint(fails(429, **header), says("Hi.")) as server:
         assert model(server).complete(HELLO).text == "Hi."
     assert seconds <= server.times[1] - server.times[0]
+
+
+@pytest.mark.parametrize("header", [{}, {"retry_after": "0"}, {"retry_after": "7"}], ids=str)
+def test_a_server_that_is_busy_for_a_minute_is_waited_for(
+    header: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr("dovetail.models.endpoint.time", clock)
+
+    def answer(_: Json) -> Play:
+        return fails(429, **header) if clock.now < 60.0 else says("Hi.")
+
+    with endpoint(answer) as server:
+        assert model(server, patience=Patience()).complete(HELLO).text == "Hi."
+    assert 60.0 <= clock.now < 130.0
+    assert len(server.asked) <= 10
+
+
+class Clock:
+    """Time that passes while one sleeps, and only then."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    time = monotonic
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
 
 
 def test_a_pause_holds_for_every_caller() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -37,9 +38,13 @@ Send = Callable[[openai.OpenAI, float], AbstractContextManager[openai.APIRespons
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How a call is retried: seconds per attempt, waits that double, and a limit to all of it."""
+    """How a call is retried: seconds per attempt, waits that double, and a limit to all of it.
+
+    A server that asks to slow down works and is tried more often, for over a minute.
+    """
 
     attempts: int = 6
+    attempts_when_busy: int = 10
     attempt_seconds: float = 120.0
     deadline: float = 300.0
     first_wait: float = 0.5
@@ -78,17 +83,17 @@ class Endpoint:
         with self._slots:
             started = time.monotonic()
             until = started + patience.deadline
-            for attempt in range(1, patience.attempts + 1):
+            for attempt in itertools.count(1):
                 time.sleep(max(0.0, min(self._resume, until) - time.monotonic()))
                 try:
                     return self._once(send, until)
                 except _PassingError as error:
                     trouble = error
                 wait = self._wait(trouble, attempt)
-                if time.monotonic() + wait > until:
+                most = patience.attempts_when_busy if trouble.busy else patience.attempts
+                if attempt >= most or time.monotonic() + wait > until:
                     break
-                if attempt < patience.attempts:
-                    time.sleep(wait)
+                time.sleep(wait)
             spent = time.monotonic() - started
         tries = f"{count(attempt, 'attempt')} in {spent:.0f} s"
         raise ModelError(f"{self.where} {trouble}, {tries}; {trouble.remedy}")
@@ -142,6 +147,7 @@ class Endpoint:
                 "asks to slow down (429)",
                 "try again later, or lower llm_workers",
                 self._pause(error.response.headers),
+                busy=True,
             )
         if status in (408, 409) or status >= 500:
             return _PassingError(
@@ -164,16 +170,17 @@ class Endpoint:
         return None if pause is None else min(pause, self._patience.longest_wait)
 
     def _wait(self, trouble: _PassingError, attempt: int) -> float:
-        """How long to wait: as long as the server asks, else twice as long each time.
+        """How long to wait: as long as the server asks, or twice as long each time.
 
         The jitter keeps callers that failed together from coming back together.
         """
         jitter = secrets.SystemRandom().uniform(0.5, 1.0)
-        if trouble.pause is not None:
-            self._resume = max(self._resume, time.monotonic() + trouble.pause)
-            return trouble.pause + jitter * self._patience.first_wait
         longest = self._patience.first_wait * 2.0 ** (attempt - 1)
-        return jitter * min(longest, self._patience.longest_wait)
+        wait = jitter * min(longest, self._patience.longest_wait)
+        if trouble.pause is None:
+            return wait
+        self._resume = max(self._resume, time.monotonic() + trouble.pause)
+        return max(wait, trouble.pause + jitter * self._patience.first_wait)
 
     def _clean(self, text: str) -> str:
         text = text.replace(self._key, "***") if self._key else text
@@ -202,12 +209,16 @@ class _Client(openai.DefaultHttpxClient):
 
 
 class _PassingError(Exception):
-    """A failure that may pass; `pause` is how long the server asks to be left alone."""
+    """A failure that may pass; `pause` is how long the server asks to be left alone, and a server
+    that is `busy` works but has too much to do."""
 
-    def __init__(self, what: str, remedy: str, pause: float | None = None) -> None:
+    def __init__(
+        self, what: str, remedy: str, pause: float | None = None, *, busy: bool = False
+    ) -> None:
         super().__init__(what)
         self.remedy = remedy
         self.pause = pause
+        self.busy = busy
 
 
 def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
