@@ -27,7 +27,8 @@ class JoinEdge:
     must be done to both sides before they match (`domain/sql.py`), empty for nothing. `names` are
     what queries call the two tables, where a catalog gave the edge. `when` is the
     condition of a conditional key: a column of the left, and the values that it must have as SQL
-    writes them; of other rows the column refers to something else.
+    writes them; of other rows the column refers to something else. With `when_right` it is a
+    column of the right, a table of many lists, and tells which list the left refers to.
 
     >>> import dovetail
     >>> edge = dovetail.build("shop.sqlite", into="shop").joins("order_items")[0]
@@ -45,6 +46,7 @@ class JoinEdge:
     transform: str = ""
     names: tuple[str, str] | None = field(default=None, compare=False)
     when: tuple[str, ...] = ()
+    when_right: bool = False
 
     def __str__(self) -> str:
         return f"{self.pairs}  ({self.score:.2f})"
@@ -88,7 +90,8 @@ class JoinEdge:
     @property
     def where(self) -> str:
         """The condition of a conditional key, as SQL has it; empty for another."""
-        return self._where("in") if self.when else ""
+        table = f"{table_sql(self.right.name)}." if self.when_right else ""
+        return self._where("in", table) if self.when else ""
 
     def _where(self, word: str, table: str = "") -> str:
         column, *values = self.when
@@ -113,7 +116,7 @@ class JoinEdge:
             )
             for pair in self.columns
         ]
-        where = [self._where("IN", f"{ends[0]}.")] if self.when else []
+        where = [self._where("IN", f"{ends[self.when_right]}.")] if self.when else []
         return " AND ".join(equal + where)
 
     def drawn(self, number: Mapping[TableId, int]) -> notebook.Join:
@@ -186,7 +189,9 @@ def join_sql(
     """
     called = names or query_names(tables)
     edges = sorted(joins, key=lambda edge: (-edge.score, edge.left, edge.right, edge.columns))
-    several = Counter((e.left, e.columns[0][0]) for e in edges if e.when and e.left in called)
+    several = Counter(
+        (e.left, e.columns[0][0]) for e in edges if e.when and not e.when_right and e.left in called
+    )
     begin = [table for (table, _), parents in several.most_common(1) if parents > 1] or tables[:1]
     clause, reached = [f"FROM {table_sql(called[table])}" for table in begin], set(begin)
     while True:

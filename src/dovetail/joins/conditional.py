@@ -25,6 +25,7 @@ from dovetail.joins.columns import ColumnArrays, TableColumns, probability
 from dovetail.joins.edges import cardinality
 from dovetail.joins.features import Weights
 from dovetail.joins.rows import RowQuestions, RowReader
+from dovetail.names.references import is_short_for
 from dovetail.names.table_name import copy_marks, entity
 from dovetail.names.words import Words, core, counts, identifies, is_position, words
 from dovetail.ports import Json
@@ -67,20 +68,6 @@ class _Part:
     rows: int
     distinct: int
     found: Sequence[int]
-
-
-def _is_short_for(letters: str, word: str) -> bool:
-    """Whether letters begin a word, or are some of its consonants in order behind its first letter.
-
-    >>> _is_short_for("res", "reservation"), _is_short_for("prf", "profile")
-    (True, True)
-    >>> _is_short_for("tax", "tariff")
-    False
-    """
-    if word.startswith(letters) or word[:1] != letters[:1] or set(letters[1:]) & set("aeiou"):
-        return word.startswith(letters)
-    rest = iter(word)
-    return all(letter in rest for letter in letters)
 
 
 def with_conditional_keys(
@@ -262,7 +249,7 @@ class _Finder:
         if not _LETTERS.fullmatch(text):
             return
         for (of, about), tables in self._tables_by_name.items():
-            if of == source and about and _is_short_for(text, about[-1]):
+            if of == source and about and is_short_for(text, about[-1]):
                 yield from tables
 
     def asked(self, question: _Question) -> Json:

@@ -22,7 +22,7 @@ from dovetail.domain.sql import QueryNames
 
 FILE = "edges.parquet"
 # How joins are scored: evidence of another version is made again.
-SCORING_VERSION = 22
+SCORING_VERSION = 23
 SCHEMA = pa.schema(
     [
         ("left_source", pa.string()),
@@ -36,6 +36,7 @@ SCHEMA = pa.schema(
         ("evidence", pa.map_(pa.string(), pa.float64())),
         ("transform", pa.string()),
         ("when", pa.list_(pa.string())),
+        ("when_right", pa.bool_()),
     ]
 )
 
@@ -168,7 +169,7 @@ class StoredEdges(LazyEdges):
         )
         self.ends = list(zip(lefts, rights, strict=True))
         self._rest = rows.select(
-            ["columns", "score", "cardinality", "match_rate", "evidence", "transform", "when"]
+            [field.name for field in SCHEMA if not field.name.startswith(("left_", "right_"))]
         )
         self._made: dict[int, JoinEdge] = {}
 
@@ -206,14 +207,15 @@ class StoredEdges(LazyEdges):
         """Make the edges of some rows, column by column: row by row takes three times as long."""
         rows = self._rest.slice(start, end - start)
         listed = {name: rows[name].to_pylist() for name in rows.column_names}
-        for place, (pairs, score, cardinality, rate, evidence, transform, when) in enumerate(
+        for place, (pairs, score, cardinality, rate, evidence, transform, *when) in enumerate(
             zip(*listed.values(), strict=True), start
         ):
             columns = tuple((one, other) for one, other in pairs)
             left, right = self.ends[place]
             called = (self._names[left], self._names[right]) if self._names else None
-            parts = (score, cardinality, rate, dict(evidence), transform, called, tuple(when or ()))
-            self._made[place] = JoinEdge(left, right, columns, *parts)
+            about = score, cardinality, rate, dict(evidence), transform, called
+            condition = tuple(when[0] or ()), bool(when[1])
+            self._made[place] = JoinEdge(left, right, columns, *about, *condition)
 
 
 def _columns(edges: Sequence[JoinEdge]) -> pa.Table:
@@ -238,6 +240,7 @@ def _columns(edges: Sequence[JoinEdge]) -> pa.Table:
         ),
         "transform": [edge.transform for edge in edges],
         "when": [edge.when for edge in edges],
+        "when_right": [edge.when_right for edge in edges],
     }
     return pa.table(columns, schema=SCHEMA)
 

@@ -156,9 +156,11 @@ def _back(
 
 
 def _never_meet(before: JoinEdge, edge: JoinEdge) -> bool:
-    """Whether two joins are of one conditional key: what it refers to in no row is both."""
+    """Whether two joins are of one conditional key, which refers to both in no row, or lead to two
+    lists of one table."""
     own = (before.left, before.columns[0][0]) == (edge.left, edge.columns[0][0])
-    return own and before.when != edge.when
+    lists = before.right == edge.right and before.when_right and edge.when_right
+    return (own or lists) and before.when != edge.when
 
 
 def _cost(edge: JoinEdge, *, shared: bool) -> float:

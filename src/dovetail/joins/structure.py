@@ -14,6 +14,7 @@ import numpy as np
 
 from dovetail.arrays import Encoded, Flags, Floats, Ints, encode_by
 from dovetail.domain import JoinEdge
+from dovetail.joins.code_tables import with_code_tables
 from dovetail.joins.columns import ColumnArrays, TableColumns, probability
 from dovetail.joins.composite import CompositeKeys
 from dovetail.joins.conditional import with_conditional_keys
@@ -46,7 +47,8 @@ def structural_edges(
     ]
     more += own
     more += name_only_edges(arrays, columns, [*edges, *more], weights)
-    return with_conditional_keys(arrays, columns, [*edges, *more], rows, weights)
+    every = with_conditional_keys(arrays, columns, [*edges, *more], rows, weights)
+    return with_code_tables(arrays, columns, every, rows, weights)
 
 
 # The least share of the rows that must be found in the table's own key.

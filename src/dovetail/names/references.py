@@ -99,6 +99,32 @@ def abbreviates(letters: str, about: Words) -> float:
     return 0.0
 
 
+def is_short_for(letters: str, word: str) -> bool:
+    """Whether letters begin a word, or are some of its consonants in order behind its first letter.
+
+    >>> is_short_for("res", "reservation"), is_short_for("prf", "profile")
+    (True, True)
+    >>> is_short_for("tax", "tariff")
+    False
+    """
+    if word.startswith(letters) or word[:1] != letters[:1] or set(letters[1:]) & set("aeiou"):
+        return word.startswith(letters)
+    return _in_order(letters, word)
+
+
+def is_made_of(letters: str, name: Words) -> bool:
+    """Whether letters are one or two that the first word of a name begins with, the first ones of
+    any between, and some that the last begins with.
+
+    >>> is_made_of("ost", ("order", "status")), is_made_of("ost", ("order", "kind"))
+    (True, False)
+    """
+    between = "".join(word[0] for word in name[1:-1])
+    fronts = (name[0][:size] + between for size in (1, 2)) if len(name) > 1 else ()
+    rests = (letters.removeprefix(front) for front in fronts if letters.startswith(front))
+    return any(rest and name[-1].startswith(rest) for rest in rests)
+
+
 def _abbreviated(names: Sequence[Words]) -> Ints:
     """Which names have a word that is an abbreviation of which others."""
     made: dict[str, list[int]] = defaultdict(list)

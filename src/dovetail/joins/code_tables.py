@@ -1,0 +1,356 @@
+"""Code tables: one table of many lists, each of which columns of its source may refer to.
+
+`codes (type, code, text)` says what statuses, kinds and terms mean. A code by itself is no key of
+it, with the type it is. A column refers to the list that holds its values and that it is named
+after, by itself or behind its table: `orders.status` to the list `ORDER_STATUS`. Where names prove
+two lists of a table, values tell more: texts that one list of it holds, and no second. In one
+schema types may be short for such names: `OST`. Only tables whose codes are called nothing but
+codes, or whose types read like names of columns, are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from dovetail.arrays import Ints, sorted_distinct, spans
+from dovetail.domain import JoinEdge, TableId
+from dovetail.domain.sql import CASE, ZEROS, literal
+from dovetail.domain.tables import masked_kinds
+from dovetail.hashing import Hashes, hash_values
+from dovetail.joins.columns import ColumnArrays, TableColumns, ValueSets, probability
+from dovetail.joins.features import Weights
+from dovetail.joins.rows import RowQuestions, RowReader, combine_columns
+from dovetail.names.references import is_made_of, is_short_for, refers
+from dovetail.names.table_name import copy_marks, entity, qualifier
+from dovetail.names.words import Words, core, counts, identifies, is_language, is_position, words
+from dovetail.ports import Json
+
+# Rows and columns of a code table, and columns that may be its codes.
+_FEWEST_ROWS, _MOST_ROWS, _MOST_COLUMNS, _MOST_CODES = 6, 20_000, 16, 3
+# The share of its rows that have a type and a code, and in which the two are unique.
+_WHOLE = 0.98
+# Examples of types that read like names of columns, and the letters that these have in common.
+_LIKE_NAMES, _LETTERS = 2, 4
+# Languages that a code has a text in, at most.
+_LANGUAGES = 10
+# Values of a column that refers to a list, and the share of its rows that the list must hold.
+_MOST_VALUES, _HELD = 200, 0.9
+# How far a column is named after its list, and lists of a table by name for values to tell more.
+_NAMED, _PROVED = 0.6, 2
+# The same by a list whose name is short: for the column, or for its table and the column.
+_SHORT = re.compile("[a-z]{2,5}")
+_SHORT_FOR, _MADE_OF = 0.7, 0.6
+# Values that do not tell a list by themselves; twice as many do.
+_FEW = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    """A list: the columns of its table that hold types and codes, its type, and its codes."""
+
+    type: int
+    code: int
+    name: str
+    codes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """A column and a list that holds so many of its rows, after a transform: how far the one is
+    named after the other, and how far values tell it."""
+
+    column: int
+    list: _List
+    rows: int
+    transform: str
+    name: float = 0.0
+    value: float = 0.0
+
+
+def with_code_tables(
+    arrays: ColumnArrays,
+    columns: TableColumns,
+    edges: Sequence[JoinEdge],
+    rows: RowQuestions,
+    weights: Weights,
+) -> list[JoinEdge]:
+    """The edges, with those to lists, in place of such as their columns are named after less."""
+    if not arrays.thresholds.sources:
+        return list(edges)
+    finder = _Finder(arrays, columns, weights, rows.examples)
+    tables = list(finder.tables())
+    answers = rows.ask(code_lists, [finder.asked(pairs) for pairs in tables])
+    by_source: dict[str, list[_List]] = defaultdict(list)
+    for pairs, answer in zip(tables, answers, strict=True):
+        for (kind, code), lists in zip(pairs, answer, strict=True):
+            source = arrays.ids[int(arrays.table[code])].source
+            by_source[source] += [_List(kind, code, *each) for each in lists]
+    named: dict[tuple[TableId, str], float] = {}
+    for edge in edges:
+        for column, _ in edge.columns if edge.score > 0.5 else ():
+            name = edge.evidence.get("name", 0.0) if len(edge.columns) == 1 else 1.0
+            named[edge.left, column] = max(named.get((edge.left, column), 0.0), name)
+    found: dict[tuple[TableId, str], JoinEdge] = {}
+    for source, lists in by_source.items():
+        for match in finder.matches(source, lists):
+            edge = finder.edge(match)
+            own = edge.left, edge.columns[0][0]
+            if own not in named or named[own] < match.name:
+                found[own] = edge
+    kept = [e for e in edges if len(e.columns) > 1 or (e.left, e.columns[0][0]) not in found]
+    return [*kept, *found.values()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    """Finds code tables, and columns that refer to them; `examples` are values of each column."""
+
+    arrays: ColumnArrays
+    columns: TableColumns
+    weights: Weights
+    examples: Sequence[Sequence[str]]
+
+    def tables(self) -> Iterator[list[tuple[int, int]]]:
+        """The columns of each table that may be types and codes."""
+        arrays = self.arrays
+        heads: dict[str, set[str]] = defaultdict(set)
+        for table, called in zip(arrays.table.tolist(), arrays.called, strict=True):
+            heads[arrays.ids[table].source].add(_head(core(called)))
+        may = arrays.children & (arrays.filled >= _WHOLE * arrays.rows[arrays.table])
+        may &= (arrays.distinct > 1) & ~arrays.period
+        for table, own in enumerate(self.columns.of):
+            rows = int(arrays.rows[table])
+            if _FEWEST_ROWS <= rows <= _MOST_ROWS and 2 < len(own) <= _MOST_COLUMNS:
+                usable = [column for column in own if may[column]]
+                source = arrays.ids[table].source
+                pairs = [
+                    (kind, code)
+                    for kind in usable
+                    if self._may_be_types(kind)
+                    for named in [self._read_like_names(kind, heads[source] - {""})]
+                    for code in self._codes(kind, usable)
+                    if named or self._is_bare_code(code)
+                ]
+                if pairs:
+                    yield pairs
+
+    def _is_bare_code(self, column: int) -> bool:
+        """Whether a column is called a code, and nothing besides."""
+        return identifies(self.arrays.called[column]) and not core(self.arrays.called[column])
+
+    def _may_be_types(self, column: int) -> bool:
+        """Whether a column holds few texts, which may be shown: types are told."""
+        arrays, texts = self.arrays, self.examples[column]
+        few = 2 * arrays.distinct[column] <= arrays.filled[column] and not arrays.number[column]
+        return bool(few and texts) and not masked_kinds(texts)
+
+    def _read_like_names(self, column: int, heads: set[str]) -> bool:
+        """Whether some types end as names of columns do."""
+        texts = self.examples[column]
+        return sum(_head(core(text)) in heads for text in texts) >= min(_LIKE_NAMES, len(texts))
+
+    def _codes(self, kind: int, columns: Sequence[int]) -> list[int]:
+        """Columns that may be codes beside types: called so, or the next, come first."""
+        arrays, rows = self.arrays, int(self.arrays.filled[kind])
+        many = _LANGUAGES if self._languages(kind) else 1
+        codes = [
+            column
+            for column in columns
+            if column != kind
+            and (not arrays.unique[column] or (kind < column and self._is_bare_code(column)))
+            and not is_language(arrays.name[column])
+            and int(arrays.distinct[column]) * int(arrays.distinct[kind]) * many >= rows
+        ]
+        codes.sort(key=lambda c: (not identifies(arrays.name[c]), c < kind, abs(c - kind)))
+        return codes[:_MOST_CODES]
+
+    def _languages(self, column: int) -> list[int]:
+        """The columns of the same table that are called languages."""
+        own = self.columns.of[int(self.arrays.table[column])]
+        return [each for each in own if is_language(self.arrays.name[each])]
+
+    def asked(self, pairs: Sequence[tuple[int, int]]) -> Json:
+        """The question of which lists a table holds."""
+        arrays, (kind, _) = self.arrays, pairs[0]
+        table = arrays.ids[int(arrays.table[kind])]
+        return {
+            "table": [table.source, table.name],
+            "pairs": [arrays.position[list(pair)].tolist() for pair in pairs],
+            "languages": arrays.position[self._languages(kind)].tolist(),
+        }
+
+    def matches(self, source: str, lists: Sequence[_List]) -> Iterator[_Match]:
+        """The list that each column of a source refers to, of those that refer to one."""
+        matches = self._named([match for held in self._held(source, lists) for match in held])
+        by_name: dict[int, set[str]] = defaultdict(set)
+        by_column: dict[int, list[_Match]] = defaultdict(list)
+        for match in matches:
+            by_column[match.column].append(match)
+            if match.name >= _NAMED:
+                by_name[match.list.code].add(match.list.name)
+        for column, every in by_column.items():
+            told = self._telling(column)
+            tables = [match.list.code for match in every]
+            possible = [
+                replace(match, value=told * (tables.count(match.list.code) == 1))
+                for match in every
+                if match.name >= _NAMED or (told and len(by_name[match.list.code]) >= _PROVED)
+            ]
+            best = max(possible, key=self._order, default=None)
+            if best is not None and self._logit(best) > 0:
+                yield best
+
+    def _held(self, source: str, lists: Sequence[_List]) -> Iterator[list[_Match]]:
+        """The lists that hold nearly all rows of each column, at the lowest rung that finds any."""
+        arrays = self.arrays
+        passes = arrays.values.passes
+        views = {(view.column, view.transform): number for number, view in passes.values.views}
+        of_source = np.array([table.source == source for table in arrays.ids], dtype=np.bool_)
+        may = of_source[arrays.table] & arrays.children & (arrays.distinct <= _MOST_VALUES)
+        may &= (arrays.distinct > 1) & ~arrays.period & ~(arrays.first & arrays.unique)
+        children = np.flatnonzero(may).tolist()
+        tables = arrays.table[[each.code for each in lists]]
+        for transform in ("", CASE, ZEROS):
+            hashes, number = _index(lists, transform)
+            rest = []
+            for child in children:
+                sets = np.array([views.get((child, transform), arrays.values.numbers[child])])
+                values = ValueSets(passes, sets)
+                start, end = (np.searchsorted(hashes, values[0], s) for s in ("left", "right"))
+                which = number[spans(start, end)]
+                rows = np.repeat(values.counts(0), end - start)
+                found = np.bincount(which, rows, minlength=len(lists)).astype(np.int64)
+                enough = found >= _HELD * arrays.filled[child]
+                enough &= tables != arrays.table[child]
+                enough &= not (counts(arrays.name[child]) or is_position(arrays.name[child]))
+                if enough.any():
+                    at = np.flatnonzero(enough).tolist()
+                    yield [_Match(child, lists[n], int(found[n]), transform) for n in at]
+                else:
+                    rest.append(child)
+            children = rest
+
+    def _named(self, matches: Sequence[_Match]) -> list[_Match]:
+        """The same, with how far each column is named after the list: by itself, where the list has
+        no more words, or behind its table."""
+        arrays = self.arrays
+        about = [words(match.list.name) for match in matches]
+        own = [core(arrays.called[match.column]) for match in matches]
+        tables = [entity(arrays.ids[int(arrays.table[match.column])].name) for match in matches]
+        alone = [name if len(of) <= len(name) else () for name, of in zip(own, about, strict=True)]
+        behind = [(*table, *name) for table, name in zip(tables, own, strict=True)]
+        far = np.array([self._short(match) for match in matches])
+        for called in (alone, behind):
+            far = np.maximum(far, np.minimum(refers(called, about), refers(about, called)))
+        return [replace(m, name=name) for m, name in zip(matches, far.tolist(), strict=True)]
+
+    def _short(self, match: _Match) -> float:
+        """How far the name of a list of the same schema is short for what a column is called."""
+        arrays, letters = self.arrays, match.list.name.lower()
+        own, other = (
+            arrays.ids[int(arrays.table[c])].name for c in (match.column, match.list.code)
+        )
+        called = core(arrays.called[match.column])
+        if not called or not _SHORT.fullmatch(letters) or qualifier(own) != qualifier(other):
+            return 0.0
+        if any(is_short_for(letters, word) for word in (called[-1], "".join(called))):
+            return _SHORT_FOR
+        about = entity(own)
+        ends = ((*about[start:], *called) for start in range(len(about)))
+        return _MADE_OF * any(is_made_of(letters, name) for name in ends)
+
+    def _telling(self, column: int) -> float:
+        """How far it tells a list that it alone holds the texts of a column: Y and N, letters and
+        numbers are in many."""
+        if self.arrays.number[column] or any(len(text) < 2 for text in self.examples[column]):
+            return 0.0
+        return min(max(int(self.arrays.distinct[column]) - _FEW, 0) / _FEW, 1.0)
+
+    def _order(self, match: _Match) -> tuple[float, ...]:
+        """The best list comes last: of no copy, the surest, the shortest."""
+        table = self.arrays.ids[int(self.arrays.table[match.list.code])]
+        copies = len(copy_marks(table.name))
+        return -copies, self._logit(match), -len(match.list.codes), -match.list.code
+
+    def _logit(self, match: _Match) -> float:
+        w, filled = self.weights, int(self.arrays.filled[match.column])
+        logit = w.prior + w.name * match.name + w.value * match.value * (2 - match.name) + w.key
+        return logit - w.orphan * (1 - match.rows / filled) - w.transform * bool(match.transform)
+
+    def edge(self, match: _Match) -> JoinEdge:
+        """The edge of a column to its list."""
+        arrays, column, logit = self.arrays, match.column, self._logit(match)
+        table, code = int(arrays.table[column]), match.list.code
+        return JoinEdge(
+            left=arrays.ids[table],
+            right=arrays.ids[int(arrays.table[code])],
+            columns=((arrays.name[column], arrays.name[code]),),
+            score=probability(logit),
+            cardinality="n:1",
+            match_rate=round(match.rows / max(int(arrays.rows[table]), 1), 6),
+            evidence={
+                "conditional": 1.0,
+                "row_containment": round(match.rows / int(arrays.filled[column]), 6),
+                "name": round(match.name, 6),
+                "value": round(match.value, 6),
+                "logit": round(logit, 6),
+            },
+            transform=match.transform,
+            when=(arrays.name[match.list.type], literal(match.list.name)),
+            when_right=True,
+        )
+
+
+def _head(name: Words) -> str:
+    """How the last word of a name begins."""
+    return name[-1][:_LETTERS] if name else ""
+
+
+def _index(lists: Sequence[_List], transform: str) -> tuple[Hashes, Ints]:
+    """The hashes of all codes after a transform, sorted, and the number of the list of each."""
+    folded = [[_folded(code, transform) for code in each.codes] for each in lists]
+    hashes = hash_values(pa.array([code for codes in folded for code in codes], pa.string()))
+    number = np.repeat(np.arange(len(lists)), [len(codes) for codes in folded])
+    order = np.argsort(hashes, kind="stable")
+    return hashes[order], number[order]
+
+
+def _folded(code: str, transform: str) -> str:
+    """A code after a transform; text that reads as a number is that number.
+
+    >>> _folded("AbC", "case"), _folded("007", "zeros"), _folded("A07", "zeros")
+    ('abc', '7', 'A07')
+    """
+    if transform == CASE:
+        return code.lower()
+    return str(int(code)) if transform == ZEROS and code.isdecimal() else code
+
+
+def code_lists(rows: RowReader, question: Json) -> list[list[tuple[str, list[str]]]]:
+    """The lists of a table by each pair of columns that may be types and codes: by type, the codes.
+
+    None where the two, and languages, are no key of it.
+    """
+    table, languages = TableId(*question["table"]), question["languages"]
+    answer: list[list[tuple[str, list[str]]]] = []
+    for pair in question["pairs"]:
+        answer.append([])
+        hashes = rows.read(table, [*pair, *languages])
+        if hashes is None:
+            continue
+        key = combine_columns(hashes)
+        if len(sorted_distinct(key)) < _WHOLE * len(key):
+            continue
+        types, codes = rows.texts(table, pair)
+        by_type: dict[str, set[str]] = defaultdict(set)
+        for kind, code in zip(*hashes[:2].tolist(), strict=True):
+            if kind in types and code in codes:
+                by_type[types[kind]].add(codes[code])
+        answer[-1] = [(kind, sorted(of)) for kind, of in sorted(by_type.items()) if len(of) > 1]
+    return answer
