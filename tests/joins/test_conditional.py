@@ -110,6 +110,20 @@ def short_types(random: Random) -> Tables:
     }
 
 
+def codes_and_numbers(random: Random) -> Tables:
+    """One column of texts holds the codes of one table and the numbers of others."""
+    by = {
+        "account": [f"acc_{n * 7919 % 99991:05d}" for n in range(300)],
+        "lead": range(1, 401),
+        "opportunity": range(1, 201),
+    }
+    texts = {kind: list(map(str, keys)) for kind, keys in by.items()}
+    return {
+        **{kind: things(keys, f"{kind}_id") for kind, keys in by.items()},
+        "activity": referring(random, texts, ("activity_id", "related_type", "related_id")),
+    }
+
+
 VARIANTS: list[tuple[Callable[[Random], Tables], set[Conditional]]] = [
     (
         numbered_types,
@@ -148,6 +162,14 @@ VARIANTS: list[tuple[Callable[[Random], Tables], set[Conditional]]] = [
                 ("repairs.object_no", f"{name}s.{name}_no", f"object_kind = {number}")
                 for number, name in enumerate(("chair", "lamp", "shelf", "sofa", "bed"), 2)
             ),
+        },
+    ),
+    (
+        codes_and_numbers,
+        {
+            ("activity.related_id", "account.account_id", "related_type = 'account'"),
+            ("activity.related_id", "lead.lead_id", "related_type = 'lead'"),
+            ("activity.related_id", "opportunity.opportunity_id", "related_type = 'opportunity'"),
         },
     ),
     (
@@ -300,3 +322,62 @@ def test_updates_find_what_a_rebuild_finds(tmp_path: Path) -> None:
     fresh = dovetail.build(tmp_path / "office", into=tmp_path / "fresh")
     assert list(catalog.join_graph().edges) == list(fresh.join_graph().edges)
     assert len(conditional(catalog)) == 2
+
+
+def lettered_numbers(random: Random) -> Tables:
+    """Letters before a number say whose it is; the tables have numbers alone."""
+    refs = [f"C-{n}" for n in range(1, 301)] + [f"S-{n:05d}" for n in range(1, 81)]
+    return {
+        "customers": things(range(1, 401), "customer_id"),
+        "suppliers": things(range(1, 101), "supplier_id"),
+        "letters": (("letter_id", "partner"), list(enumerate(random.choices(refs, k=600), 1))),
+    }
+
+
+def two_systems(random: Random) -> Tables:
+    """After a merger a column has the codes of both, and nothing beside says which is which."""
+    old, new = [f"NB{n * 37:06d}" for n in range(400)], [f"4{n * 91:08d}X" for n in range(300)]
+    return {
+        "konto": things(old, "kontonr"),
+        "accounts": things(new, "account_no"),
+        "bookings": (
+            ("booking_id", "acct", "city"),
+            [
+                (n, random.choice(random.choice((old, old, new))), random.choice("xyz"))
+                for n in range(1, 700)
+            ],
+        ),
+    }
+
+
+@pytest.mark.parametrize(
+    ("make", "child", "shares", "transforms"),
+    [
+        (
+            lettered_numbers,
+            "letters",
+            {"customers": 0.8, "suppliers": 0.2},
+            {"customers": "cut:c:", "suppliers": "cut:s:"},
+        ),
+        (two_systems, "bookings", {"konto": 2 / 3, "accounts": 1 / 3}, {}),
+    ],
+    ids=["letters", "systems"],
+)
+def test_a_column_of_two_masters_joins_both(
+    tmp_path: Path,
+    make: Callable[[Random], Tables],
+    child: str,
+    shares: dict[str, float],
+    transforms: dict[str, str],
+) -> None:
+    catalog = built(tmp_path, make(Random(5)), files=False)
+    edges = {e.right.name: e for e in catalog.joins() if e.left.name == child}
+    assert edges.keys() == shares.keys()
+    for name, edge in edges.items():
+        assert edge.transform == transforms.get(name, "") and not edge.when
+        assert edge.match_rate == pytest.approx(shares[name], abs=0.06)
+        rows = catalog.sql(
+            f"SELECT count(*) AS n {join_sql([edge.left, edge.right], [edge])}"
+        ).to_arrow()
+        counted = catalog[child].rows * edge.match_rate
+        assert rows.to_pylist()[0]["n"] == pytest.approx(counted, abs=0.1)

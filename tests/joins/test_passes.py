@@ -226,7 +226,7 @@ def test_what_a_worker_cannot_read_is_read_here(hospital: Path, tmp_path: Path) 
     shutil.copytree(hospital, source)
     catalog = update([str(source)], into=tmp_path / "c", settings=WORDS).catalog
     tables = sorted(catalog, key=lambda each: -each.rows)[:2]
-    column = {"column": 0, "splits": [1], "parents": [0]}
+    column = {"column": 0, "splits": [1], "letters": False, "parents": [0]}
     asked = [{"table": [t.id.source, t.id.name], **column} for t in tables]
     with catalog_passes(catalog) as passes:
         expected = RowQuestions(passes).ask(split_rows, asked)

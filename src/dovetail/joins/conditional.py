@@ -1,31 +1,37 @@
-"""Conditional keys: columns whose parent depends on another column of the same table.
+"""Conditional and mixed keys: columns that refer to one table in some rows, to another in others.
 
 `ref_id` is an invoice where `ref_type` is 1, and an order where it is 2. No key holds the column,
 several hold it together, and a column of few values splits the rows so that each part is in one of
 them. Ids 1..n are in every longer sequence of ids, so there the split must be named: `post`,
 `App\\Photo` and the tables `posts` and `photos`. Only columns that no single key explains are
 looked at, and rows are read where the keys together may explain one.
+
+Where no column decides, values may: codes of two systems in one column are each in one master, and
+letters before a number say whose it is: C-123 of customers, S-77 of suppliers. Such an edge needs
+no condition, as other rows find no partner by it; its match rate is the share that it explains.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
 from dovetail.arrays import Flags, Ints, found_in, sorted_distinct, spans
 from dovetail.domain import JoinEdge, TableId
-from dovetail.domain.sql import literal
+from dovetail.domain.sql import cut_transform, literal
 from dovetail.domain.tables import masked_kinds
+from dovetail.hashing import Hashes, hash_values
 from dovetail.joins.columns import ColumnArrays, TableColumns, probability
 from dovetail.joins.edges import cardinality
 from dovetail.joins.features import Weights
 from dovetail.joins.rows import RowQuestions, RowReader
-from dovetail.names.references import is_short_for
+from dovetail.names.references import abbreviates, is_short_for
 from dovetail.names.table_name import copy_marks, entity
 from dovetail.names.words import Words, core, counts, identifies, is_position, words
 from dovetail.ports import Json
@@ -49,6 +55,10 @@ _LEAST_ROWS, _MOST_OF_OTHERS = 0.5, 0.5
 _LETTERS = re.compile("[a-z]{3,5}")
 # Parts of fewer rows are noise.
 _FEWEST_ROWS = 3
+# Codes that no chance puts into a master, and the share of those it holds that another has, too.
+_CODES, _OVERLAP = 10, 0.1
+# A number behind letters, with a sign between or none.
+_LETTERED = re.compile(r"([A-Za-z]{1,5})[ _./#:-]?(\d{1,18})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +68,7 @@ class _Question:
     column: int
     splits: Sequence[int]
     parents: Sequence[int]
+    letters: bool  # whether the letters before its numbers may split them, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +92,15 @@ def with_conditional_keys(
     if not arrays.thresholds.sources:
         return list(edges)
     finder = _Finder(arrays, columns, edges, weights)
-    questions = list(finder.questions(rows.examples))
+    questions = list(finder.questions(rows.examples, rows.shown))
     answers = rows.ask(split_rows, [finder.asked(question) for question in questions])
     found = [
         edge
         for question, splits in zip(questions, answers, strict=True)
         for edge in finder.edges(question, splits)
     ]
+    explained = {(edge.left, edge.columns[0][0]) for edge in found}
+    found += finder.mixed(explained)
     explained = {(edge.left, edge.columns[0][0]) for edge in found}
     kept = [e for e in edges if len(e.columns) > 1 or (e.left, e.columns[0][0]) not in explained]
     return [*kept, *found]
@@ -100,17 +113,18 @@ class _Finder:
     known: Sequence[JoinEdge]
     weights: Weights
 
-    def questions(self, examples: Sequence[Sequence[str]]) -> Iterator[_Question]:
-        """The columns whose rows are worth reading; `examples` are some values of each column."""
+    def questions(
+        self, examples: Sequence[Sequence[str]], shown: Sequence[Sequence[str]]
+    ) -> Iterator[_Question]:
+        """The columns whose rows are worth reading; `examples` are some values of each column, and
+        `shown` these with the least and the largest."""
         arrays = self.arrays
         splits = self._splits()
-        children = self._children(splits)
-        by_values = self._holding(children)
-        for child in children.tolist():
+        for child in self._children.tolist():
             # The values of a condition are told, so they must be some that may be shown.
             near = [
                 split
-                for split in splits[int(arrays.table[child])]
+                for split in splits.get(int(arrays.table[child]), ())
                 if examples[split] and not masked_kinds(examples[split])
             ]
             own = [split for split in near if split != child][:_MOST_SPLITS]
@@ -121,9 +135,27 @@ class _Finder:
                     keys = {key for text in examples[split] for key in self._named(child, text)}
                     if len({int(arrays.table[key]) for key in keys}) > 1:
                         named |= keys
-            parents = sorted({*by_values.get(child, ()), *named})
-            if own and len({int(arrays.table[key]) for key in parents}) > 1:
-                yield _Question(child, own, parents)
+            lettered = self._lettered(child, shown[child])
+            parents = sorted({*self._holding.get(child, ()), *named, *lettered})
+            several = len({int(arrays.table[key]) for key in parents}) > 1
+            if several and (own or lettered):
+                yield _Question(child, own, parents, bool(lettered))
+
+    def _lettered(self, child: int, texts: Sequence[str]) -> set[int]:
+        """Keys of numbers whose tables the letters before a column's numbers are short for; none
+        unless several letters are."""
+        arrays, keys = self.arrays, dict[str, set[int]]()
+        letters = {match[1].lower() for text in texts if (match := _LETTERED.fullmatch(text))}
+        source = arrays.ids[int(arrays.table[child])].source
+        for front in letters if len(letters) > 1 else ():
+            keys[front] = {
+                self.columns.first[table]
+                for (of, about), tables in self._tables_by_name.items()
+                if of == source and abbreviates(front, about)
+                for table in tables
+                if table != arrays.table[child] and arrays.number[self.columns.first[table]]
+            }
+        return set().union(*keys.values()) if sum(map(bool, keys.values())) > 1 else set()
 
     def _splits(self) -> dict[int, list[int]]:
         """The columns of few values, by table."""
@@ -135,15 +167,15 @@ class _Finder:
             found[int(arrays.table[column])].append(column)
         return found
 
-    def _children(self, splits: Mapping[int, Sequence[int]]) -> Ints:
-        """Columns that may refer to others, beside a column of few values, and that no key holds.
+    @cached_property
+    def _children(self) -> Ints:
+        """Columns that may refer to others, and that no key holds.
 
         Numbers must be called an identifier; the key of a table refers to none of its parts. A key
         that holds a column explains it if the column is named after it; else values may name more.
         """
         arrays = self.arrays
         may: Flags = (arrays.distinct >= _FEWEST) & ~arrays.period & arrays.children
-        may &= np.isin(arrays.table, list(splits))
         may &= ~(arrays.unique & arrays.first)
         explained = {
             (edge.left, edge.columns[0][0])
@@ -169,9 +201,10 @@ class _Finder:
             dtype=np.int64,
         )
 
-    def _holding(self, children: Ints) -> dict[int, list[int]]:
+    @cached_property
+    def _holding(self) -> dict[int, list[int]]:
         """The keys that together hold a column and none of which does, by a sample of its rows."""
-        arrays = self.arrays
+        arrays, children = self.arrays, self._children
         usable = arrays.key & arrays.children & (arrays.distinct >= _FEWEST_OF_PART)
         keys = np.flatnonzero(usable & ~arrays.period)
         hashes, weight, sizes = arrays.values.take(children).sampled()
@@ -209,11 +242,15 @@ class _Finder:
         )
         codes = arrays.codes[keys] & bool(arrays.codes[child])
         allowed: Flags = (
-            (arrays.table[keys] != table)
-            & (arrays.number[keys] == arrays.number[child])
-            & (same | codes)
+            (arrays.table[keys] != table) & self._same_kind(child, keys) & (same | codes)
         )
         return allowed
+
+    def _same_kind(self, child: int, key: Ints | int) -> Flags:
+        """Whether keys may be what a column holds: texts of a column may read as numbers, too."""
+        arrays = self.arrays
+        same: Flags = (arrays.number[key] == arrays.number[child]) | ~arrays.number[child]
+        return same
 
     @cached_property
     def _tables_by_name(self) -> dict[tuple[str, Words], list[int]]:
@@ -241,7 +278,7 @@ class _Finder:
         ]
         for table in tables or self._short_for(source, text.strip().lower()):
             key = self.columns.first[table]
-            if self.arrays.number[key] == self.arrays.number[child]:
+            if self._same_kind(child, key):
                 yield key
 
     def _short_for(self, source: str, text: str) -> Iterator[int]:
@@ -260,6 +297,7 @@ class _Finder:
             "table": [table.source, table.name],
             "column": int(arrays.position[question.column]),
             "splits": arrays.position[list(question.splits)].tolist(),
+            "letters": question.letters,
             "parents": arrays.values.numbers[list(question.parents)].tolist(),
         }
 
@@ -269,21 +307,28 @@ class _Finder:
         """The edges of the column by the best of the columns that split its rows; maybe none."""
         arrays = self.arrays
         best: tuple[tuple[float, ...], list[JoinEdge]] = ((), [])
-        for split, listed in zip(question.splits, answer, strict=True):
+        own = question.column
+        splits = [*question.splits, *([own] if question.letters else [])]
+        for split, listed in zip(splits, answer, strict=True):
             parts = [_Part(*each) for each in listed]  # type: ignore[arg-type] # from JSON
-            assigned = self._assigned(question, parts)
+            assigned = self._assigned(question, parts, letters=split == own)
             if not assigned:
                 continue
             matched = sum(part.found[at] for part, at in assigned)
-            stem = set(core(arrays.name[split])) & set(core(arrays.name[question.column]))
-            apart = abs(int(arrays.position[split] - arrays.position[question.column]))
-            rank = (round(matched / arrays.filled[question.column], 2), len(stem), -apart)
+            stem = set(core(arrays.name[split])) & set(core(arrays.name[own]))
+            apart = abs(int(arrays.position[split] - arrays.position[own]))
+            rank = (round(matched / arrays.filled[own], 2), len(stem), -apart)
             if not best[1] or rank > best[0]:
                 best = rank, list(self._conditional(question, split, assigned))
         return best[1]
 
-    def _assigned(self, question: _Question, parts: Sequence[_Part]) -> list[tuple[_Part, int]]:
-        """Each part with the index of the key that holds it; none where the split says nothing."""
+    def _assigned(
+        self, question: _Question, parts: Sequence[_Part], *, letters: bool
+    ) -> list[tuple[_Part, int]]:
+        """Each part with the index of the key that holds it; none where the split says nothing.
+
+        Where `letters` before numbers split them, these name the tables.
+        """
         filled = int(self.arrays.filled[question.column])
         assigned: list[tuple[_Part, int]] = []
         proved = True
@@ -291,7 +336,11 @@ class _Finder:
             if part.rows < max(_FEWEST_ROWS, (1 - _EXPLAINED) * filled / len(parts)):
                 continue
             shares = np.array(part.found) / part.rows
-            named = set(self._named(question.column, part.text))
+            named = (
+                self._lettered_by(question, part.text)
+                if letters
+                else set(self._named(question.column, part.text))
+            )
             of_name = [
                 at
                 for at, key in enumerate(question.parents)
@@ -309,6 +358,15 @@ class _Finder:
         if sum(part.rows for part, _ in assigned) < _LEAST_ROWS * filled:
             return []
         return assigned if proved or self._apart(parts, assigned) else []
+
+    def _lettered_by(self, question: _Question, letters: str) -> set[int]:
+        """The possible parents whose tables letters are short for."""
+        arrays = self.arrays
+        return {
+            key
+            for key in question.parents
+            if abbreviates(letters, entity(arrays.ids[int(arrays.table[key])].name))
+        }
 
     def _apart(self, parts: Sequence[_Part], assigned: Sequence[tuple[_Part, int]]) -> bool:
         """Whether no key holds much of the parts that are another's."""
@@ -349,6 +407,7 @@ class _Finder:
             logit -= w.orphan * (1 - found / rows)
             number = bool(arrays.number[split])
             values = sorted(part.text if number else literal(part.text) for part in parts)
+            letters = split == column
             yield JoinEdge(
                 left=arrays.ids[table],
                 right=arrays.ids[int(arrays.table[key])],
@@ -361,8 +420,67 @@ class _Finder:
                     "row_containment": round(found / rows, 6),
                     "logit": round(logit, 6),
                 },
-                when=(arrays.name[split], *values),
+                transform=cut_transform("|".join(p.text for p in parts), "") if letters else "",
+                when=() if letters else (arrays.name[split], *values),
             )
+
+    def mixed(self, explained: Collection[tuple[TableId, str]]) -> list[JoinEdge]:
+        """The edges of columns of codes, but for those that are `explained`, whose values are each
+        in one of several masters."""
+        arrays, w = self.arrays, self.weights
+        edges: list[JoinEdge] = []
+        for child, keys in self._holding.items():
+            table = arrays.ids[int(arrays.table[child])]
+            if (table, arrays.name[child]) in explained or not arrays.codes[child]:
+                continue
+            codes = [key for key in keys if arrays.codes[key]]
+            masters = self._masters(_Question(child, (), codes, letters=False))
+            total = sum(rows for _, rows in masters) / int(arrays.filled[child])
+            if len(masters) < 2 or total < _INSIDE:
+                continue
+            logit = w.prior + w.name - w.orphan * (1 - total)
+            for key, rows in masters:
+                nats = logit + w.key * float(arrays.first[key])
+                edges.append(
+                    JoinEdge(
+                        left=table,
+                        right=arrays.ids[int(arrays.table[key])],
+                        columns=((arrays.name[child], arrays.name[key]),),
+                        score=probability(nats),
+                        cardinality=cardinality(
+                            bool(arrays.unique[child]), bool(arrays.unique[key])
+                        ),
+                        match_rate=round(rows / max(int(arrays.rows[arrays.table[child]]), 1), 6),
+                        evidence={
+                            "mixed": 1.0,
+                            "row_containment": round(rows / int(arrays.filled[child]), 6),
+                            "logit": round(nats, 6),
+                        },
+                    )
+                )
+        return edges
+
+    def _masters(self, question: _Question) -> list[tuple[int, int]]:
+        """The keys that hold the values of a column, each some that no other does, with the rows;
+        none where they overlap."""
+        arrays, child = self.arrays, question.column
+        own, rows = arrays.values[child], arrays.values.counts(child)
+        held = np.array([found_in(own, arrays.values[key]) for key in question.parents])
+        rest = np.ones(len(own), dtype=np.bool_)
+        masters: list[tuple[int, int]] = []
+        while len(held):
+            more = (held & rest) @ rows
+            enough = np.flatnonzero(more >= max(0.98 * more.max(), _ADDED * rows.sum())).tolist()
+            if not enough:
+                break
+            best = max(enough, key=lambda at: self._better(question, at))
+            known = np.count_nonzero(held[best] & ~rest)
+            if np.count_nonzero(held[best] & rest) < _CODES or known > _OVERLAP * held[best].sum():
+                return []
+            masters.append((question.parents[best], int(more[best])))
+            rest &= ~held[best]
+        about = {entity(arrays.ids[int(arrays.table[key])].name) for key, _ in masters}
+        return masters if len(about) == len(masters) else []
 
 
 def split_rows(rows: RowReader, question: Json) -> list[list[list[object]]]:
@@ -391,4 +509,24 @@ def split_rows(rows: RowReader, question: Json) -> list[list[list[object]]]:
                 kinds = int(np.count_nonzero(counts_of))
                 parts.append([written[value], len(chosen), kinds, found.tolist()])
         answer.append(parts)
-    return answer
+    return answer + [_by_letters(rows, question, own)] * question["letters"]
+
+
+def _by_letters(rows: RowReader, question: Json, own: Hashes) -> list[list[object]]:
+    """How the rows of a column split by the letters before its numbers, which keys may hold."""
+    (texts,) = rows.texts(TableId(*question["table"]), [question["column"]])
+    keys = [rows.sets.hashes(parent) for parent in question["parents"]]
+    values, times = np.unique(own, return_counts=True)
+    by_letters: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for value, count in zip(values.tolist(), times.tolist(), strict=True):
+        match = _LETTERED.fullmatch(texts.get(value, ""))
+        if match:
+            by_letters[match[1].lower()].append((int(match[2]), count))
+    parts: list[list[object]] = []
+    for letters, numbers in sorted(by_letters.items()):
+        hashes = hash_values(pa.array([number for number, _ in numbers], pa.int64()))
+        counted = np.array([count for _, count in numbers])
+        order = np.argsort(hashes)
+        held = [int(counted[order][found_in(hashes[order], key)].sum()) for key in keys]
+        parts.append([letters, int(counted.sum()), len(numbers), held])
+    return parts

@@ -240,6 +240,15 @@ class RowQuestions:
         listed = self._passes.values.catalog.records.columns["examples"].to_pylist()
         return [each or () for each in listed]
 
+    @property
+    def shown(self) -> Sequence[Sequence[str]]:
+        """The same with the least and the largest of each."""
+        columns = self._passes.values.catalog.records.columns
+        ends = zip(columns["minimum"].to_pylist(), columns["maximum"].to_pylist(), strict=True)
+        return [
+            [*some, *filter(None, both)] for some, both in zip(self.examples, ends, strict=True)
+        ]
+
     def ask(self, check: Check, questions: Sequence[Json]) -> list[Any]:
         """What a check says to each of some questions, in their order."""
         ranges = list(self._ranges(questions))
