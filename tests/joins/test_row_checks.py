@@ -63,12 +63,24 @@ def test_composite_keys_are_those_of_plain_python(
                 expected.append([*chosen, *counts])
         if expected:
             break
-    question = {"child": ["s", "child"], "parent": ["s", "parent"], "parts": parts, "first": 0}
+    question = {
+        "child": ["s", "child"],
+        "parent": ["s", "parent"],
+        "parts": parts,
+        "first": 0,
+        "transform": "",
+    }
     answer = ask(Rows(child=child, parent=parent), composite, {**question, "rows": 8 + 99 * tall})
     assert answer == expected
 
 
 def test_a_table_that_cannot_be_read_answers_nothing() -> None:
     nowhere = ["s", "nowhere"]
-    question = {"child": nowhere, "parent": nowhere, "parts": [[0, 0], [1, 1]], "first": 0}
+    question = {
+        "child": nowhere,
+        "parent": nowhere,
+        "parts": [[0, 0], [1, 1]],
+        "first": 0,
+        "transform": "",
+    }
     assert [ask(Rows(), composite, {**question, "rows": rows}) for rows in (5, 99)] == [[], []]

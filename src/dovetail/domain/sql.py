@@ -144,8 +144,8 @@ def _cut(front: str, back: str) -> Transform:
 
     def duckdb(column: str) -> str:
         ends = "|".join([f"^(?:{front})"] * bool(front) + [f"{back}$"] * bool(back))
-        folded = TRANSFORMS[PUNCTUATED].duckdb(column)
-        cut = f"regexp_replace({folded}, '{ends}', '', 'g')"
+        cut = TRANSFORMS[PUNCTUATED].duckdb(column)
+        cut = f"regexp_replace({cut}, '{ends}', '', 'g')" if ends else cut
         return f"regexp_replace({cut}, '^0+([0-9]+)$', '\\1')"
 
     def sqlite(column: str) -> str:
@@ -162,7 +162,8 @@ def _cut(front: str, back: str) -> Transform:
         number = f"coalesce(nullif(ltrim({text}, '0'), ''), '0')"
         return f"CASE WHEN {text} NOT GLOB '*[^0-9]*' THEN {number} ELSE {text} END"
 
-    words = f"after dropping punctuation, {' and '.join(said)} and leading zeros, and folding case"
+    dropped = " and ".join(filter(None, (", ".join(("punctuation", *said)), "leading zeros")))
+    words = f"after dropping {dropped}, and folding case"
     return Transform(CUT, words, duckdb, sqlite)
 
 
@@ -201,6 +202,34 @@ def transformed_sql(name: str, column: str, dialect: str = "duckdb") -> str:
     if transform is None:
         return column
     return (transform.sqlite if dialect == "sqlite" else transform.duckdb)(column)
+
+
+_FOLDED = str.maketrans(_UPPER + ACCENTED, _LOWER + ACCENTED.lower())
+_DROPPED = str.maketrans(_UPPER, _LOWER, PUNCTUATION)
+
+
+def transformed_text(name: str, text: str) -> str:
+    """What a transform makes of a value as it is written.
+
+    >>> transformed_text("cut:fr:", "FR-0012"), transformed_text("zeros", "0012")
+    ('12', '12')
+    """
+    if name == CASE:
+        return text.strip().translate(_FOLDED)
+    if name == DAY:
+        return text[:10]
+    kind, folded = rung(name), text.translate(_DROPPED)
+    if kind == CUT:
+        _, front, back = name.split(":")
+        folded = re.sub(rf"\A(?:{front})", "", folded).removesuffix(back)
+    if kind == PREFIX:
+        folded = folded.lstrip(_LOWER)
+    if kind == ZEROS:
+        folded = text.strip()
+    if kind in (CUT, PREFIX, ZEROS):
+        number = folded.isascii() and folded.isdecimal()
+        return str(int(folded)) if number else folded if kind == CUT else text
+    return folded if kind == PUNCTUATED else text.strip()
 
 
 def quoted(name: str) -> str:

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from dovetail.arrays import Ints, sorted_distinct, spans
 from dovetail.domain import JoinEdge, TableId
-from dovetail.domain.sql import CASE, ZEROS, literal
+from dovetail.domain.sql import CASE, ZEROS, literal, transformed_text
 from dovetail.domain.tables import masked_kinds
 from dovetail.hashing import Hashes, hash_values
 from dovetail.joins.columns import ColumnArrays, TableColumns, ValueSets, probability
@@ -314,22 +314,11 @@ def _head(name: Words) -> str:
 
 def _index(lists: Sequence[_List], transform: str) -> tuple[Hashes, Ints]:
     """The hashes of all codes after a transform, sorted, and the number of the list of each."""
-    folded = [[_folded(code, transform) for code in each.codes] for each in lists]
+    folded = [[transformed_text(transform, code) for code in each.codes] for each in lists]
     hashes = hash_values(pa.array([code for codes in folded for code in codes], pa.string()))
     number = np.repeat(np.arange(len(lists)), [len(codes) for codes in folded])
     order = np.argsort(hashes, kind="stable")
     return hashes[order], number[order]
-
-
-def _folded(code: str, transform: str) -> str:
-    """A code after a transform; text that reads as a number is that number.
-
-    >>> _folded("AbC", "case"), _folded("007", "zeros"), _folded("A07", "zeros")
-    ('abc', '7', 'A07')
-    """
-    if transform == CASE:
-        return code.lower()
-    return str(int(code)) if transform == ZEROS and code.isdecimal() else code
 
 
 def code_lists(rows: RowReader, question: Json) -> list[list[tuple[str, list[str]]]]:

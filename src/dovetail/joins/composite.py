@@ -1,4 +1,8 @@
-"""Composite foreign keys: references by two or three columns that are a key only together."""
+"""Composite foreign keys: references by two or three columns that are a key only together.
+
+Parts may need a transform before they match: zeros in front of a number, another case, a prefix.
+One that does nothing to the other parts is done to all of them.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,15 @@ import numpy as np
 
 from dovetail.arrays import Encoded, Flags, Ints, sorted_distinct
 from dovetail.domain import JoinEdge, TableId
+from dovetail.domain.sql import CASE, CUT, PREFIX, PUNCTUATED, ZEROS, cut_transform, rung
 from dovetail.hashing import Hashes
-from dovetail.joins.columns import HARDLY_ANY, ColumnArrays, TableColumns, probability
+from dovetail.joins.columns import (
+    HARDLY_ANY,
+    ColumnArrays,
+    TableColumns,
+    ValueSets,
+    probability,
+)
 from dovetail.joins.counting import count_shared
 from dovetail.joins.databases import same_thing
 from dovetail.joins.features import Weights
@@ -48,6 +59,10 @@ _CUT = 4
 _AT_ONCE = 4096
 # A column of the child and the column of the parent that it refers to.
 Part = tuple[int, int]
+# Rungs at which a part may match, and those that do for the other side, which needs less.
+_RUNGS = {CASE: (), PUNCTUATED: (CASE,), ZEROS: (), PREFIX: (ZEROS,), CUT: (PUNCTUATED, ZEROS)}
+# Without zeros before a number, punctuation and capitals: what most keys read as in two systems.
+_FOLDED = cut_transform("", "")
 
 
 class _Counts(NamedTuple):
@@ -93,21 +108,34 @@ class CompositeKeys:
 
     def _narrowest(self) -> Iterator[JoinEdge]:
         """Between every two tables the best foreign key of the fewest columns."""
-        pairs = [(tables, sorted(parts)) for tables, parts in sorted(self._same_names().items())]
-        answers = self.rows.ask(composite, [self._question(*pair) for pair in pairs])
+        same, after = self._same_names()
+        pairs = [(tables, sorted(parts)) for tables, parts in sorted(same.items())]
+        transforms = [_one_for_all([after.get(part, "") for part in parts]) for _, parts in pairs]
+        questions = [
+            {**self._question(*pair), "transform": transform}
+            for pair, transform in zip(pairs, transforms, strict=True)
+        ]
+        answers = self.rows.ask(composite, questions)
         if not any(answers):
             return
         conventions = self.arrays.conventions()
         named = self._named_after(pairs)
-        for ((child, parent), parts), keys in zip(pairs, answers, strict=True):
+        for pair, transform, keys in zip(pairs, transforms, answers, strict=True):
+            (child, parent), parts = pair
             convention = float(conventions[child] @ conventions[parent])
             edges = [
-                self._edge([parts[number] for number in numbers], counts, convention, named)
+                self._edge(
+                    [parts[number] for number in numbers], counts, convention, named, transform
+                )
                 for *numbers, a, b, c, d in keys
                 for counts in [_Counts(a, b, c, d)]
             ]
-            if edges:
-                yield max(edges, key=lambda edge: edge.score)  # of equal ones the first
+            used: set[str] = set()
+            for edge in sorted(edges, key=lambda edge: -edge.score):  # of equal ones the first
+                own = {column for column, _ in edge.columns}
+                if not used or (self.arrays.thresholds.sources and not used & own):
+                    used |= own
+                    yield edge
 
     def _question(self, tables: tuple[int, int], parts: Sequence[Part]) -> Json:
         """By which combinations of some columns one table refers to another."""
@@ -121,8 +149,9 @@ class CompositeKeys:
             "first": int(position[self.columns.first[parent]]),
         }
 
-    def _same_names(self) -> dict[tuple[int, int], list[Part]]:
-        """Two tables with two or more columns of the same name, the child's in the parent's."""
+    def _same_names(self) -> tuple[dict[tuple[int, int], list[Part]], dict[Part, str]]:
+        """Two tables with two or more columns of the same name, the child's in the parent's; and
+        the transform of those that need one."""
         arrays = self.arrays
         child, parent = self._columns_of_same_names()
         names = Encoded.of([words(table.name) for table in arrays.ids]).codes
@@ -139,13 +168,55 @@ class CompositeKeys:
         order = order[np.lexsort((parent[order], child[order]))]
         child, parent, pair = child[order], parent[order], pair[order]
         _, rows = count_shared(arrays.values, child, arrays.values, parent)
-        contained = np.flatnonzero(rows >= LEAST_SHARE * arrays.filled[child])
+        enough = rows >= LEAST_SHARE * arrays.filled[child]
+        after: dict[Part, str] = {}
+        if arrays.thresholds.sources:
+            near = np.flatnonzero(~enough)
+            after = self._after_transforms(child[near], parent[near])
+            parts_near = zip(child[near].tolist(), parent[near].tolist(), strict=True)
+            enough[near] = [part in after for part in parts_near]
+        contained = np.flatnonzero(enough)
         contained = contained[_times(pair[contained]) > 1]
         parts: dict[tuple[int, int], list[Part]] = defaultdict(list)
         for at in contained.tolist():
             own, key = int(child[at]), int(parent[at])
             parts[int(arrays.table[own]), int(arrays.table[key])].append((own, key))
-        return parts
+        return parts, after
+
+    def _after_transforms(self, child: Ints, parent: Ints) -> dict[Part, str]:
+        """Those of some pairs of columns that match at a rung of the ladder, with the transform."""
+        arrays, passes = self.arrays, self.arrays.values.passes
+        views: dict[tuple[int, str], tuple[int, str]] = {}
+        for number, view in passes.values.views:
+            views.setdefault((view.column, rung(view.transform)), (number, view.transform))
+        after: dict[Part, str] = {}
+        for kind, less in _RUNGS.items():
+            sets: list[tuple[int, int]] = []
+            pairs: list[tuple[Part, str]] = []
+            for part in zip(child.tolist(), parent.tolist(), strict=True):
+                own = [views.get((column, kind)) for column in part]
+                # Of two prefixes each means something.
+                if part in after or not any(own) or (kind in (PREFIX, CUT) and all(own)):
+                    continue
+                as_is = [(int(arrays.values.numbers[column]), "") for column in part]
+                beside = [
+                    next((v for form in less if (v := views.get((column, form)))), at)
+                    for column, at in zip(part, as_is, strict=True)
+                ]
+                both = [view or other for view, other in zip(own, beside, strict=True)]
+                sets.append((both[0][0], both[1][0]))
+                column, name = next((c, v[1]) for c, v in zip(part, own, strict=True) if v)
+                letters = arrays.prefix[column] if kind == PREFIX else ""
+                pairs.append((part, cut_transform(letters, "") if letters else name))
+            if not pairs:
+                continue
+            left, right = (ValueSets(passes, np.array(side)) for side in zip(*sets, strict=True))
+            every = np.arange(len(pairs))
+            _, rows = count_shared(left, every, right, every)
+            for (part, transform), count in zip(pairs, rows.tolist(), strict=True):
+                if count >= LEAST_SHARE * arrays.filled[part[0]]:
+                    after[part] = transform
+        return after
 
     def _columns_of_same_names(self) -> tuple[Ints, Ints]:
         """Columns with the parts of keys that have the same name, but for names that are common."""
@@ -175,9 +246,11 @@ class CompositeKeys:
 
     def _nearly_same_names(self) -> Iterator[Part]:
         """Columns with the parts of keys of their source that have the same name but for an
-        id-word, or whose whole name they are called by, in full or cut."""
+        id-word, or whose whole name they are called by, in full or cut; or behind a role: the
+        country and the port of departure."""
         arrays = self.arrays
         keys: dict[tuple[str, Words], list[int]] = defaultdict(list)
+        cores: dict[tuple[str, str], list[int]] = defaultdict(list)
         for column in np.flatnonzero(arrays.filled > 0).tolist():
             if self._may_be_part_of_key(column):
                 source, name = arrays.ids[int(arrays.table[column])].source, arrays.name[column]
@@ -185,10 +258,13 @@ class CompositeKeys:
                 cut = {(whole[:end],) for end in range(_CUT, len(whole) + 1)}
                 for called in {core(arrays.called[column]), *cut} - {()}:
                     keys[source, called].append(column)
+                cores[source, "".join(core(arrays.called[column]))].append(column)
         for column in np.flatnonzero(arrays.filled > 0).tolist():
             source, own = arrays.ids[int(arrays.table[column])].source, arrays.called[column]
-            for name_of in {core(own), words(own)}:
-                same = keys.get((source, name_of), ())
+            glued = "".join(core(own))
+            ends = {glued[start:] for start in range(1, len(glued) - _CUT + 1)}
+            alike = [keys.get((source, name), ()) for name in (core(own), words(own))]
+            for same in alike + [cores.get((source, end), ()) for end in ends]:
                 for key in same if len(same) <= _COMMON_SMALL else ():
                     if arrays.table[column] != arrays.table[key]:
                         yield column, key
@@ -230,6 +306,7 @@ class CompositeKeys:
         counts: _Counts,
         convention: float,
         named: Mapping[Part, float],
+        transform: str,
     ) -> JoinEdge:
         """The edge by some columns together."""
         arrays = self.arrays
@@ -239,6 +316,7 @@ class CompositeKeys:
         name = max(named[column, parent] for column in own)
         value = self._value(keys, counts.key, counts.distinct)
         logit = self._logit(name, value, convention, share)
+        logit -= self.weights.transform * bool(transform)
         return JoinEdge(
             left=arrays.ids[child],
             right=arrays.ids[parent],
@@ -253,6 +331,7 @@ class CompositeKeys:
                 "value": round(float(value), 6),
                 "logit": round(float(logit), 6),
             },
+            transform=transform,
         )
 
     def _value(self, key_columns: list[int], key_size: int, distinct: int) -> float:
@@ -266,6 +345,19 @@ class CompositeKeys:
         logit = w.prior + w.name * name + w.value * value * (2 - name) + w.key * (name > 0)
         logit += w.convention * (convention - 0.5) - w.orphan * (1 - share)
         return min(logit, 0.0) if name == 0 else logit
+
+
+def _one_for_all(transforms: Sequence[str]) -> str:
+    """The transform of all parts of a key, given those of each.
+
+    >>> _one_for_all(["", "zeros"]), _one_for_all(["", "case"]), _one_for_all(["cut:k:", "zeros"])
+    ('cut::', 'case', 'cut:k:')
+    """
+    needed = set(transforms) - {""}
+    cut = sorted(name for name in needed if rung(name) == CUT)
+    if len(needed) == 1 and needed <= {CASE, PUNCTUATED}:
+        return needed.pop()
+    return cut[0] if cut else PUNCTUATED if needed == {CASE, PUNCTUATED} else _FOLDED * bool(needed)
 
 
 def _times(items: Ints) -> Ints:
@@ -299,18 +391,21 @@ def composite(rows: RowReader, question: Json) -> list[list[int]]:
     """
     child, parent = (TableId(*question[side]) for side in ("child", "parent"))
     parts = [(own, key) for own, key in question["parts"]]
-    small = question["rows"] <= FEW_ROWS
+    transform = question["transform"]
+    small = question["rows"] <= FEW_ROWS and not transform
     for width in range(2, min(_MOST_COLUMNS, len(parts)) + 1):
         chosen = (each for each in combinations(range(len(parts)), width) if _apart(parts, each))
         possible = _possible_keys(rows, child, parent, parts, chosen) if small else chosen
         keys = []
         for numbers in possible:
-            counted = _counted(rows, child, parent, [parts[number] for number in numbers])
+            counted = _counted(
+                rows, child, parent, [parts[number] for number in numbers], transform
+            )
             if counted is not None:
                 keys.append([*numbers, *counted])
         if keys:
             first = question["first"]
-            return [_widened(rows, child, parent, parts, key, first) for key in keys]
+            return [_widened(rows, child, parent, parts, key, first, transform) for key in keys]
     return []
 
 
@@ -321,6 +416,7 @@ def _widened(
     parts: Sequence[Part],
     key: list[int],
     first: int,
+    transform: str,
 ) -> list[int]:
     """A key with the columns that stand before its last one in the parent, from its first on, if
     the child has them too: company, number and year identify a document, though number and year
@@ -334,7 +430,7 @@ def _widened(
     wide = last - first >= _MOST_COLUMNS
     if columns != set(range(first, last + 1)) or wide or not _apart(parts, front):
         return key
-    counted = _counted(rows, child, parent, [parts[number] for number in front])
+    counted = _counted(rows, child, parent, [parts[number] for number in front], transform)
     return key if counted is None else [*front, *counted]
 
 
@@ -367,13 +463,13 @@ def _possible_keys(
 
 
 def _counted(
-    rows: RowReader, child: TableId, parent: TableId, parts: Sequence[Part]
+    rows: RowReader, child: TableId, parent: TableId, parts: Sequence[Part], transform: str
 ) -> tuple[int, int, int, int] | None:
     """Rows of the key, references, those found and distinct ones; None if it is no such key."""
-    key = row_tuples(rows, parent, [key_column for _, key_column in parts])
+    key = row_tuples(rows, parent, [key_column for _, key_column in parts], transform)
     if key is None or not len(key) or len(sorted_distinct(key)) < len(key):
         return None
-    references = row_tuples(rows, child, [own for own, _ in parts])
+    references = row_tuples(rows, child, [own for own, _ in parts], transform)
     if references is None or not len(references):
         return None
     matched = int(np.count_nonzero(np.isin(references, key)))

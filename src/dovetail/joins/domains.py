@@ -3,7 +3,6 @@ through others, hold the same identifiers."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -15,7 +14,7 @@ from dovetail.arrays import found_in
 from dovetail.catalog.reader import CatalogReader
 from dovetail.components import Components
 from dovetail.domain import DeclaredKeys, DomainColumn, JoinEdge, KeyDomain, TableId
-from dovetail.domain.sql import CASE, CUT, DAY, PREFIX, PUNCTUATED, PUNCTUATION, ZEROS, rung
+from dovetail.domain.sql import CUT, PREFIX, PUNCTUATED, ZEROS, rung, transformed_text
 from dovetail.hashing import hash_values
 from dovetail.joins.columns import CatalogValues
 from dovetail.names.references import refers
@@ -24,7 +23,6 @@ from dovetail.names.words import ID_WORDS, PREPOSITIONS, core, plural, words
 
 # A column by its table and name.
 _Column = tuple[TableId, str]
-_GONE = str.maketrans("", "", PUNCTUATION)
 
 
 class KeyDomains:
@@ -184,19 +182,5 @@ _SAME_RUNG = {PREFIX: (ZEROS,), ZEROS: (PREFIX,), CUT: (PUNCTUATED, ZEROS)}
 
 def _hash(text: str, transform: str) -> np.uint64:
     """The hash of a value, written out, after a transform."""
-    value: str | int = text.strip()
-    if transform in (CASE, PUNCTUATED):
-        value = text.strip().lower().translate(_GONE if transform == PUNCTUATED else {})
-    elif transform == DAY:
-        value = text[:10]
-    elif rung(transform) == CUT:
-        _, front, back = transform.split(":")
-        cut = re.sub(rf"\A(?:{front})", "", text.lower().translate(_GONE)).removesuffix(back)
-        value = int(cut) if cut.isdecimal() else cut
-    elif transform:
-        digits = text.translate(_GONE).lstrip(
-            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-        )
-        value = int(digits) if digits.isdecimal() else text
-    hashed: np.uint64 = hash_values(pa.array([value]))[0]
+    hashed: np.uint64 = hash_values(pa.array([transformed_text(transform, text)]))[0]
     return hashed

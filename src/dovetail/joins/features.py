@@ -80,6 +80,8 @@ _SOME = 4
 _COUNT = 2.0
 # Codes in common that are no chance, and the share of rows that must be found if they are names.
 _CODES, _ALL_NAMES = 10, 0.95
+# The share of rows that must be in a key for them to miss its gaps, and nats that settle it.
+_ALL_IN, _GAPS = 0.99, 20.0
 # How far a table of a warehouse's layers is a copy.
 _LAYER = 0.5
 # Twice the sparsity above which values are distinctive.
@@ -441,6 +443,7 @@ class PairFeatures:
         same = np.where(facts.names_key[parent] | (first > 0), to_column, 0)
         measure, none = facts.plain[child] * np.minimum(named, 1 - same), np.zeros(len(child))
         measure = np.where(both, 0, measure)
+        measure = measure * (1 - self._between_gaps(candidates, across))
         measure = np.where(facts.counts[child], facts.plain[child] * _COUNT, measure)
         measure = np.maximum(measure, facts.position[child] * (_COUNT - exact))
         # A key inside a key, no word in common, values beyond chance: a table of a subtype.
@@ -486,6 +489,18 @@ class PairFeatures:
         shared = np.minimum(candidates.shared / _CODES, 1)
         code: Floats = np.where(codes | names, shared, 0.0)
         return code
+
+    def _between_gaps(self, candidates: Candidates, across: Floats) -> Floats:
+        """How surely numbers are no measure, as they miss the gaps of a key of their own system,
+        all of them: 1001, 1005 and 1013 are persons, if these are their numbers."""
+        child, parent, running = candidates.child, candidates.parent, self.running
+        span = np.maximum(running.high[parent] - running.low[parent] + 1, self.distinct[parent])
+        nats = self.distinct[child] * np.log(span / np.maximum(self.distinct[parent], 1))
+        inside = (across == 0) & running.many[parent] & self.facts.counter[parent]
+        inside &= self.sources_count
+        inside &= candidates.rows >= _ALL_IN * self.filled[child]
+        told: Floats = np.where(inside, np.clip(np.nan_to_num(nats) / _GAPS, 0, 1), 0.0)
+        return told
 
     def _made_from_others(self, child: Ints, parent: Ints) -> Floats:
         """1 where the parent is no master by what it is and the child may be one: a file among

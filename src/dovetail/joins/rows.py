@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,6 +21,7 @@ import pyarrow as pa
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.domain import TableId
+from dovetail.domain.sql import transformed_text
 from dovetail.engines.passes import Arrays, Passes, Range
 from dovetail.errors import DovetailError, RescanError
 from dovetail.hashing import Hashes, drop_missing, hash_values, readable_text
@@ -83,6 +85,21 @@ class RowReader:
             self.complete = False
         cached = self._cached[table]
         return None if cached is None else cached[list(columns)]
+
+    def read_after(
+        self, table: TableId, columns: Sequence[int], transform: str
+    ) -> RowHashes | None:
+        """The same with values after a transform."""
+        hashes = self.read(table, columns)
+        if hashes is None:
+            return None
+        for row, written in zip(hashes, self.texts(table, columns), strict=True):
+            values, at = np.unique(row, return_inverse=True)
+            texts = [transformed_text(transform, written.get(v, "")) for v in values.tolist()]
+            after = hash_values(pa.array(texts, pa.string()))
+            after[values == 0] = 0
+            row[:] = after[at]
+        return hashes
 
     def texts(self, table: TableId, columns: Sequence[int]) -> list[dict[int, str]]:
         """How the values of some columns, of few values each, are written, by their hashes."""
@@ -205,9 +222,13 @@ def mixed_in(rows: RowHashes, column: RowHashes) -> None:
     rows ^= rows >> np.uint64(29)
 
 
-def row_tuples(rows: RowReader, table: TableId, columns: Sequence[int]) -> RowHashes | None:
-    """A hash per complete row over some columns of a table; None if it cannot be read."""
-    hashes = rows.read(table, columns)
+def row_tuples(
+    rows: RowReader, table: TableId, columns: Sequence[int], transform: str = ""
+) -> RowHashes | None:
+    """A hash per complete row over some columns of a table, after a transform; None if it cannot be
+    read."""
+    read = partial(rows.read_after, transform=transform) if transform else rows.read
+    hashes = read(table, columns)
     return None if hashes is None else combine_columns(hashes)
 
 

@@ -8,7 +8,7 @@ where there are hardly any rows, come last.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,6 +37,9 @@ def structural_edges(
     """The given edges of one column, and then all others."""
     columns = TableColumns(arrays)
     more = list(CompositeKeys(arrays, columns, rows, weights).edges())
+    edges = _without_parts(edges, more)
+    if arrays.thresholds.sources:
+        edges = _in_other_roles(edges)
     own = list(self_references(arrays, columns, edges, weights))
     # What refers to a row of its own table refers to none of another system.
     inside = {(edge.left, edge.columns[0][0]) for edge in own if edge.score > 0.5}
@@ -49,6 +52,47 @@ def structural_edges(
     more += name_only_edges(arrays, columns, [*edges, *more], weights)
     every = with_conditional_keys(arrays, columns, [*edges, *more], rows, weights)
     return with_code_tables(arrays, columns, every, rows, weights)
+
+
+def _without_parts(edges: Sequence[JoinEdge], composite: Sequence[JoinEdge]) -> list[JoinEdge]:
+    """The edges but for those by a part of a composite key alone, where that is no key."""
+    parts = {
+        (edge.left, edge.right, pair)
+        for edge in composite
+        if edge.score > 0.5
+        for pair in edge.columns
+    }
+    return [
+        edge
+        for edge in edges
+        if edge.cardinality in ("n:1", "1:1")
+        or (edge.left, edge.right, edge.columns[0]) not in parts
+    ]
+
+
+# What it is worth that another column of the same table surely refers to a key of codes.
+_ROLE_SURE, _ROLE_WHOLE, _ROLE = 0.9, 0.99, 3.0
+
+
+def _in_other_roles(edges: Sequence[JoinEdge]) -> list[JoinEdge]:
+    """The edges, surer where a column is wholly in a key of codes that another column of its table
+    surely refers to: both ports of a voyage are ports, however few it begins in."""
+    sure = {
+        (edge.left, edge.right, edge.columns[0][1])
+        for edge in edges
+        if edge.score > _ROLE_SURE and edge.evidence.get("code", 0.0) == 1
+    }
+    joined = {(edge.left, edge.columns[0][0]) for edge in edges if edge.score > 0.5}
+    raised = []
+    for edge in edges:
+        column, key = edge.columns[0]
+        whole = edge.evidence.get("row_containment", 0.0) >= _ROLE_WHOLE
+        if whole and (edge.left, edge.right, key) in sure and (edge.left, column) not in joined:
+            logit = edge.evidence["logit"] + _ROLE
+            evidence = {**edge.evidence, "role": 1.0, "logit": round(logit, 6)}
+            edge = replace(edge, score=probability(logit), evidence=evidence)
+        raised.append(edge)
+    return raised
 
 
 # The least share of the rows that must be found in the table's own key.

@@ -35,7 +35,7 @@ ID_WORDS = frozenset(
 )
 # Those that are often glued to a stem in lower case: custid, empno, deptcode.
 _GLUED = (
-    *("nummer", "uuid", "guid", "code", "kode", "nbr", "num", "cde", "cod", "key"),
+    *("nummer", "uuid", "guid", "code", "kode", "nbr", "num", "cde", "cod", "kod", "key"),
     *("id", "no", "nr", "fk", "pk"),
 )
 # English words that merely end like that.
