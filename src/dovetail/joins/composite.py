@@ -109,13 +109,20 @@ class CompositeKeys:
     def _narrowest(self) -> Iterator[JoinEdge]:
         """Between every two tables the best foreign key of the fewest columns."""
         same, after = self._same_names()
-        pairs = [(tables, sorted(parts)) for tables, parts in sorted(same.items())]
-        transforms = [_one_for_all([after.get(part, "") for part in parts]) for _, parts in pairs]
-        questions = [
-            {**self._question(*pair), "transform": transform}
-            for pair, transform in zip(pairs, transforms, strict=True)
+        every = {tables: sorted(parts) for tables, parts in sorted(same.items())}
+        asked = [(t, [part for part in parts if part not in after]) for t, parts in every.items()]
+        asked = [(tables, parts) for tables, parts in asked if len(parts) > 1]
+        answers = self.rows.ask(composite, [self._question(*pair, "") for pair in asked])
+        # Where columns as they are give no key, some of them may need a transform.
+        keyed = {tables for (tables, _), keys in zip(asked, answers, strict=True) if keys}
+        folded = [
+            (tables, parts, _one_for_all([after.get(part, "") for part in parts]))
+            for tables, parts in every.items()
+            if tables not in keyed and any(part in after for part in parts)
         ]
-        answers = self.rows.ask(composite, questions)
+        answers += self.rows.ask(composite, [self._question(*each) for each in folded])
+        pairs = asked + [(tables, parts) for tables, parts, _ in folded]
+        transforms = [""] * len(asked) + [transform for *_, transform in folded]
         if not any(answers):
             return
         conventions = self.arrays.conventions()
@@ -137,8 +144,8 @@ class CompositeKeys:
                     used |= own
                     yield edge
 
-    def _question(self, tables: tuple[int, int], parts: Sequence[Part]) -> Json:
-        """By which combinations of some columns one table refers to another."""
+    def _question(self, tables: tuple[int, int], parts: Sequence[Part], transform: str) -> Json:
+        """By which combinations of some columns, after a transform, one table refers to another."""
         arrays, (child, parent) = self.arrays, tables
         position = arrays.position
         return {
@@ -147,6 +154,7 @@ class CompositeKeys:
             "rows": int(arrays.rows[list(tables)].max()),
             "parts": [[int(position[own]), int(position[key])] for own, key in parts],
             "first": int(position[self.columns.first[parent]]),
+            "transform": transform,
         }
 
     def _same_names(self) -> tuple[dict[tuple[int, int], list[Part]], dict[Part, str]]:

@@ -54,6 +54,7 @@ class RowReader:
         self._specs: dict[str, SourceSpec] | None = None
         self._sources: dict[str, tuple[Source, dict[str, Listing]] | None] = {}
         self._cached: dict[TableId, RowHashes | None] = {}
+        self._transformed: dict[tuple[TableId, str], dict[int, RowHashes]] = {}
         self._gone: set[TableId] = set()
         self.complete = True  # every table asked for is there as it was; who asks may reset it
         self.sets: ColumnValues  # those of the catalog, as whoever asks has them open
@@ -79,6 +80,7 @@ class RowReader:
             self._size += 0 if hashes is None else hashes.size
             if self._size > within(_MOST_CELLS):
                 self._cached.clear()
+                self._transformed.clear()
                 self._size = 0 if hashes is None else hashes.size
             self._cached[table] = hashes
         if table in self._gone:
@@ -93,13 +95,17 @@ class RowReader:
         hashes = self.read(table, columns)
         if hashes is None:
             return None
-        for row, written in zip(hashes, self.texts(table, columns), strict=True):
-            values, at = np.unique(row, return_inverse=True)
-            texts = [transformed_text(transform, written.get(v, "")) for v in values.tolist()]
-            after = hash_values(pa.array(texts, pa.string()))
+        known = self._transformed.setdefault((table, transform), {})
+        new = [(at, column) for at, column in enumerate(columns) if column not in known]
+        texts = self.texts(table, [column for _, column in new]) if new else []
+        for (at, column), written in zip(new, texts, strict=True):
+            values, which = np.unique(hashes[at], return_inverse=True)
+            changed = [transformed_text(transform, written.get(v, "")) for v in values.tolist()]
+            after = hash_values(pa.array(changed, pa.string()))
             after[values == 0] = 0
-            row[:] = after[at]
-        return hashes
+            known[column] = after[which]
+            self._size += len(which)
+        return np.stack([known[column] for column in columns])
 
     def texts(self, table: TableId, columns: Sequence[int]) -> list[dict[int, str]]:
         """How the values of some columns, of few values each, are written, by their hashes."""
