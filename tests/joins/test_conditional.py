@@ -350,6 +350,18 @@ def two_systems(random: Random) -> Tables:
     }
 
 
+def two_systems_written_apart(random: Random) -> Tables:
+    """The same, and the master of one has signs in its codes."""
+    old, new = [f"NB{n * 37:06d}" for n in range(400)], [f"K-{n * 91:06d}/X" for n in range(300)]
+    written = [code.replace("-", "").replace("/", "") for code in new]
+    rows = [(n, random.choice(random.choice((old, written, written)))) for n in range(1, 700)]
+    return {
+        "konto": things(old, "kontonr"),
+        "accounts": things(new, "account_no"),
+        "bookings": (("booking_id", "acct"), rows),
+    }
+
+
 @pytest.mark.parametrize(
     ("make", "child", "shares", "transforms"),
     [
@@ -360,8 +372,14 @@ def two_systems(random: Random) -> Tables:
             {"customers": "cut:c:", "suppliers": "cut:s:"},
         ),
         (two_systems, "bookings", {"konto": 2 / 3, "accounts": 1 / 3}, {}),
+        (
+            two_systems_written_apart,
+            "bookings",
+            {"konto": 1 / 3, "accounts": 2 / 3},
+            {"accounts": "punctuation"},
+        ),
     ],
-    ids=["letters", "systems"],
+    ids=["letters", "systems", "apart"],
 )
 def test_a_column_of_two_masters_joins_both(
     tmp_path: Path,

@@ -100,10 +100,16 @@ def with_conditional_keys(
         for edge in finder.edges(question, splits)
     ]
     explained = {(edge.left, edge.columns[0][0]) for edge in found}
-    found += finder.mixed(explained)
-    explained = {(edge.left, edge.columns[0][0]) for edge in found}
-    kept = [e for e in edges if len(e.columns) > 1 or (e.left, e.columns[0][0]) not in explained]
-    return [*kept, *found]
+    mixed = finder.mixed(explained)
+    several = {(edge.left, edge.columns[0][0]) for edge in mixed}
+    kept = [
+        edge
+        for edge in edges
+        if len(edge.columns) > 1
+        or (edge.left, edge.columns[0][0]) not in explained | several
+        or ((edge.left, edge.columns[0][0]) in several and finder.explains_rest(edge))
+    ]
+    return [*kept, *found, *mixed]
 
 
 @dataclass(frozen=True)  # no slots: what is worked out once is kept
@@ -201,6 +207,23 @@ class _Finder:
             dtype=np.int64,
         )
 
+    def explains_rest(self, edge: JoinEdge) -> bool:
+        """Whether an edge surely explains some rows of a column, after a transform."""
+        some = edge.evidence.get("row_containment", 0.0) < 1 - _ADDED
+        return edge.score > 0.5 and bool(edge.transform) and some
+
+    @cached_property
+    def _after_transform(self) -> dict[int, float]:
+        """The share of a column's rows that a sure edge explains after a transform, of such as
+        leave others."""
+        return {
+            self.columns.find(self.columns.place[edge.left], edge.columns[0][0]): edge.evidence[
+                "row_containment"
+            ]
+            for edge in self.known
+            if len(edge.columns) == 1 and self.explains_rest(edge)
+        }
+
     @cached_property
     def _holding(self) -> dict[int, list[int]]:
         """The keys that together hold a column and none of which does, by a sample of its rows."""
@@ -227,7 +250,9 @@ class _Finder:
             every, number = np.unique(holders, return_inverse=True)
             share = np.bincount(number, rows[of]) / rows.sum()
             together = rows[np.unique(of)].sum() / rows.sum()
-            if together >= _TOGETHER and together - share.max() >= _ADDED:
+            rest = self._after_transform.get(child, 0.0)
+            more = together - share.max() >= _ADDED or rest >= _ADDED
+            if together + rest >= _TOGETHER and together >= _ADDED and more:
                 order = np.lexsort((every, -share))[:_MOST_KEYS]
                 found[child] = every[order].tolist()
         return found
@@ -429,14 +454,25 @@ class _Finder:
         in one of several masters."""
         arrays, w = self.arrays, self.weights
         edges: list[JoinEdge] = []
+        referring = {(edge.left, edge.columns[0][0]) for edge in self.known if edge.score > 0.5}
         for child, keys in self._holding.items():
             table = arrays.ids[int(arrays.table[child])]
             if (table, arrays.name[child]) in explained or not arrays.codes[child]:
                 continue
-            codes = [key for key in keys if arrays.codes[key]]
+            codes = [
+                key
+                for key in keys
+                if arrays.codes[key]
+                and (
+                    bool(arrays.first[key] and arrays.unique[key])
+                    or (arrays.ids[int(arrays.table[key])], arrays.name[key]) not in referring
+                )
+            ]
             masters = self._masters(_Question(child, (), codes, letters=False))
             total = sum(rows for _, rows in masters) / int(arrays.filled[child])
-            if len(masters) < 2 or total < _INSIDE:
+            rest = self._after_transform.get(child, 0.0)
+            total += rest
+            if len(masters) + bool(rest) < 2 or not _INSIDE <= total <= 1 + _ADDED:
                 continue
             logit = w.prior + w.name - w.orphan * (1 - total)
             for key, rows in masters:
