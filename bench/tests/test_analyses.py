@@ -12,7 +12,12 @@ from dovetail.errors import DatasetError, NotFoundError, UsageError
 from dovetail_bench.reporting.comparison import paired_f1, reference, strata
 from dovetail_bench.reporting.join_quality import joinability, read_join_results
 from dovetail_bench.reporting.scored_run import ScoredRun, find_files, read_scored_runs
-from dovetail_bench.reporting.selection import depth, errors, selection_performance
+from dovetail_bench.reporting.selection import (
+    depth,
+    errors,
+    fallbacks,
+    selection_performance,
+)
 from dovetail_bench.reporting.sql_accuracy import (
     answer_errors,
     execution_accuracy,
@@ -79,6 +84,27 @@ def test_selection_performance(folder: Path) -> None:
     assert {cell.mark for row in table.rows for cell in row.cells} == {""}
     assert table.ranks[0, 6] == BEST
     assert table.ranks[1, 6] == SECOND
+
+
+def test_fallbacks_are_counted_by_why(tmp_path: Path) -> None:
+    whys = {"q1": "it is cut", "q2": "it has no group", "q3": "it is cut"}
+    traces = {
+        name: [{"stage": "select", "fallback": 1, "reason": f"of no use, {why}: all stay"}]
+        for name, why in whys.items()
+    }
+    found = [record(question.id, "a", fallback=question.id in whys) for question in QUESTIONS]
+    write_run(tmp_path, "core-t", QUESTIONS, found, traces={**traces, "q4": [candidates(a=0.5)]})
+    rows = [[cell.value for cell in row.cells] for row in fallbacks(measured(tmp_path)).rows]
+    assert rows == [
+        ["core-t@4", "of no use, it is cut", 2, 50.0],
+        ["core-t@4", "of no use, it has no group", 1, 25.0],
+    ]
+
+
+def test_an_empty_set_has_no_table_too_many(tmp_path: Path) -> None:
+    write_run(tmp_path, "core-t", QUESTIONS[:1], [record("q1", "")])
+    row = values(errors(measured(tmp_path)), "core-t@4")
+    assert (row["recall"], row["precision"]) == (1, 0)
 
 
 def test_letters_name_what_a_row_is_significantly_better_than(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from dovetail_bench.programs.results import (
     PAGES,
     TABLES,
     read_chapters,
+    unmarked,
     with_headlines,
     write_chapters,
 )
@@ -31,6 +32,23 @@ def test_the_headline_page_has_the_figures_of_the_complete_tables() -> None:
     text = HEADLINES.read_text("utf-8")
     assert text == with_headlines(text, PAGES), "run: dovetail bench run results --headlines"
     assert len(text.splitlines()) <= 150
+
+
+def test_the_readme_has_the_figures_of_the_pages() -> None:
+    chapters = read_chapters(PAGES)
+    wanted = {
+        "vectors alone, top 10": ("Rankings at several k", "dense@10", "{PR}"),
+        "dovetail's search, top 10": ("Rankings at several k", "search@10", "{PR}"),
+        "dovetail's set": ("Table-selection performance", "graph@10", "{F1} ({PR})"),
+    }
+    lines = (PAGES.parents[2] / "README.md").read_text("utf-8").splitlines()
+    for label, (title, system, form) in wanted.items():
+        (line,) = [line for line in lines if line.startswith(f"| {label}")]
+        found = []
+        for name in ("spider_dev", "bird_dev", "mmqa", "beaver"):
+            row = next(row for row in chapters[name][title] if unmarked(row["system"])[0] == system)
+            found.append(form.format(**{key: unmarked(cell)[0] for key, cell in row.items()}))
+        assert [cell.strip(" †") for cell in line.split("|")[2:-1]] == found
 
 
 def test_no_figure_of_ours_is_missing_from_a_headline_table() -> None:

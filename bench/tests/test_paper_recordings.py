@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import lzma
 from pathlib import Path
 
 import pytest
 
+from dovetail_bench.core_t.select import parse_selection, why_cut
 from dovetail_bench.programs import paper
 from dovetail_bench.programs.results import PAGES
 
@@ -35,6 +38,18 @@ def test_the_recordings_give_the_figures_of_the_page(
     missing = [row for row in rows if without_run(row) not in committed]
     assert len(rows) >= 20
     assert missing == []
+
+
+def test_replies_of_the_small_model_fail_as_the_page_says() -> None:
+    whys = set()
+    for file in sorted((ROOT / "bench/recordings/paper/small").glob("*.jsonl.xz")):
+        with lzma.open(file, "rt", encoding="utf-8") as lines:
+            choices = [json.loads(line)["response"]["body"]["choices"][0] for line in lines]
+        for choice in choices:
+            text, cut = choice["message"]["content"], choice["finish_reason"] == "length"
+            if text.startswith("{"):
+                whys.add(why_cut(text) if cut else parse_selection(text, 10).reason)
+    assert whys == {"", "it repeats itself until it is cut", "it has no group"}
 
 
 def without_run(row: str) -> str:

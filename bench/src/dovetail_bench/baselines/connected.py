@@ -25,9 +25,9 @@ _SLACK = 1e-6  # what rounding may make of two equal sums
 class Weights:
     """What the parts of the objective count; `spread` is assignments allowed per sub-question.
 
-    As the authors released them for Spider. For Bird they took coarse 3 and fine 3, tuned to inner
-    products of Contriever, which spread wider than cosines: over cosines relevance then counts so
-    little that the set is worse than the ranking it came from (systems.md has the figures).
+    As the authors released them for Spider. For Bird they took coarse 3 and fine 3, tuned to
+    cosines of Contriever: over those of MiniLM relevance then counts so little that the set is
+    worse than the ranking it came from (systems.md has the figures).
     """
 
     coarse: float = 10.0

@@ -5,13 +5,12 @@ Multi-Table Retrieval" (2024). A question is decomposed into concepts; candidate
 20; `mip.py` chooses exactly K connected tables from relevance (question and table), fit
 (sub-question and column) and compatibility (two columns).
 
-Where this differs. The authors know every table's database and score joins inside it alone; here
-all tables are one corpus. Compatibility is their formula with its embedding half, over columns of
-one type; for two tables it is silent on (one has no rows, say), it is what the formula leaves with
-no value and no word in common: a quarter of the headers' cosine. So nearly every set is connected,
-as in the publication. Sub-questions are those that the authors released with a corpus
-(`jar:authors`), or a language model's; without either the question itself is the only one, and the
-trace says so.
+Where this differs. The authors' texts of tables and headers name the database; here none is known.
+Compatibility is their formula with its embedding half, over columns of one type; for two tables it
+is silent on (one has no rows, say), it is what the formula leaves with no value and no word in
+common: a quarter of the headers' cosine. So nearly every set is connected, as in the publication.
+Sub-questions are those that the authors released with a corpus (`jar:authors`), or a language
+model's; without either the question itself is the only one, and the trace says so.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ def open_core_t(
 def _chosen(selection: Selection, candidates: Sequence[Candidate], stage: Stage) -> list[Chosen]:
     """The selected tables; all candidates where the reply cannot be used."""
     if selection.reason:
-        stage.fall_back(f"the reply cannot be used: {selection.reason}; all candidates stay")
+        stage.fall_back(f"the reply cannot be used, {selection.reason}: all candidates stay")
         return list(ranked(candidates, "search", "ranking, as the reply cannot be used"))
     return [
         Chosen(

@@ -8,9 +8,10 @@ used.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dovetail.domain import Candidate, Table
 from dovetail.models.chat import estimate_tokens, parse_json
@@ -29,6 +30,8 @@ _PROMPT = read_prompt("select_full", PROMPTS)
 _SHARE = 0.75
 # The fewest tokens that a reply needs, and characters of it that the trace keeps.
 _LEAST_REPLY, _REPLY_KEPT = 1_024, 1_000
+# Characters at the end of a reply that, there so many times, show that it goes round in circles.
+_END, _TIMES = 40, 3
 
 
 def _object(**properties: Json) -> Json:
@@ -113,6 +116,8 @@ class LLMSelector:
             return Selection(reason=f"the prompt takes {taken} of {self.context} tokens")
         completion = stage.ask(self.llm, messages, schema=SCHEMA, max_tokens=room)
         selection = parse_selection(completion.text, len(candidates))
+        if selection.reason and completion.truncated:
+            selection = replace(selection, reason=why_cut(completion.text))
         stage.facts |= {
             "reply": escape(cut(completion.text, _REPLY_KEPT)),
             "groups": {str(number): list(group) for number, group in selection.groups.items()},
@@ -140,6 +145,17 @@ def parse_selection(reply: str, count: int) -> Selection:
         return Selection((), groups, dict(dropped), why)
     why = "" if groups[chosen] else "what it selects holds no table of the list"
     return Selection(groups[chosen], groups, dict(dropped), why)
+
+
+def why_cut(reply: str) -> str:
+    """Why a reply had not ended where it was cut; numbers that count up are repetition, too.
+
+    >>> why_cut("Table 1 joins table 2. " * 9), why_cut("The question asks for")
+    ('it repeats itself until it is cut', 'it is cut')
+    """
+    text = re.sub(r"\d+", "#", reply)
+    circles = text.count(text[-_END:]) >= _TIMES
+    return "it repeats itself until it is cut" if circles else "it is cut"
 
 
 def _part(value: object, *path: str) -> object:

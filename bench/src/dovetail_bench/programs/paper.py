@@ -15,7 +15,7 @@ with weights where `.bench/models` has them, and keeps them.
 With `--llm "replay:FOLDER/{}?model=NAME"`, {} standing for the corpus, what has no reply is written
 to FOLDER/CORPUS/requests.jsonl: purposes first, then selections, then SQL over them. The last line
 says how many wait; have them answered and run it again until none does. Then the page is written,
-docs/lab/results/paper.md.
+docs/lab/results/paper.md, and its table on the page of results.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 import lzma
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -32,11 +33,12 @@ from dovetail.errors import PendingError
 from dovetail.settings import Settings
 from dovetail_bench.baselines.jar import has_subquestions
 from dovetail_bench.datasets import PURPOSES, Dataset, open_dataset
-from dovetail_bench.programs.results import run_files
+from dovetail_bench.programs.results import PAGES, run_files, write_headlines
 from dovetail_bench.question_file import write_questions
 from dovetail_bench.questions import QuestionFilter
 from dovetail_bench.replay import RECORDING, REQUESTS, RESPONSES
-from dovetail_bench.reporting.report import Options, make_report
+from dovetail_bench.reporting.report import Chapter, Options, make_report
+from dovetail_bench.reporting.selection import FALLBACKS
 from dovetail_bench.reporting.writing import chapter_markdown
 from dovetail_bench.retrieval import Experiment
 from dovetail_bench.run import RunConfig
@@ -221,25 +223,30 @@ def _ids(file: Path) -> set[bytes]:
 
 INTRO = """# The paper's comparison, with a language model
 
-Written by `make bench-paper` from recorded replies; which systems these are, and where they
-differ from the paper, stands on the page [systems](../systems.md). Published rows are the paper's,
-with the models named in the last column. Every row of a table is over the same questions.
+Written by `make bench-paper` from recorded replies; which systems these are, and where they differ
+from the paper, stands on the page [systems](../systems.md). Published rows are the paper's, with
+the models named in the last column. Every row of a table is over the same questions.
 
 The strong model is a general one that has probably seen these corpora. Its replies were written in
-batches, each from the text of its request, so they are not independent of each other. Those of
-ReAct and ARM on Spider came last, after the gold tables had been shown for SQL, with the rows of
-tables left out of what was read: take these two rows as upper bounds. On the other corpora they
-were written by a reader who saw the requests alone, and the drafts of one question apart. On
-Spider, SQL over the five nearest tables came first, and the same query stands for every other set
-that has all tables it reads; on MMQA three requests for SQL were answered later, by a reader of
-those alone. `llm`, `graph`, all SQL, and rows with weights of other embedders or a cross-encoder
-are runs of 18 November 2026, kept beside the recordings. Nothing is described for `llm`: describing
-shows a model which tables are of one database.
+batches, each from the text of its request, so they are not independent of each other, and its
+tokens are counted by our estimate. Those of ReAct and ARM on Spider came last, after the gold
+tables had been shown for SQL, with the rows of tables left out of what was read: take these two
+rows as upper bounds. On the other corpora they were written by a reader who saw the requests alone,
+and the drafts of one question apart. On Spider, SQL over the five nearest tables came first, and
+the same query stands for every other set that has all tables it reads; on MMQA three requests for
+SQL were answered later, by a reader of those alone. `llm`, `graph`, all SQL, and rows with weights
+of other embedders or a cross-encoder are runs of 18 November 2026, kept beside the recordings.
+Nothing is described for `llm`: describing shows a model which tables are of one database.
 
 The small model is Qwen2.5-Coder-1.5B-Instruct in four bits, below the 7B of the paper. It took the
 likeliest token throughout and was held to the form of a reply; a reply that had not ended after
 2,048 tokens was cut there (after 4,096 in 97 of those without purposes). ReAct, ARM and SQL, which
-ask in turns or of other prompts, were not asked of it, nor was MMQA.
+ask in turns or of other prompts, were not asked of it, nor was MMQA. Why it falls back, counted at
+the head of its chapter, is the model's doing, not that of limit, prompt or parsing: every reply
+that was cut goes round in circles, after 4,096 tokens as after 2,048; one without a group is whole
+and valid and forms none; and the strong model answered requests of
+the same form without a fallback. The paper's sampling has no penalty on repetition, so there is
+none here.
 """
 
 
@@ -248,10 +255,27 @@ def page(measured: Mapping[str, Sequence[Path]]) -> str:
     parts = [INTRO]
     for model, runs in measured.items():
         parts.append(f"## The {model} model\n")
-        for chapter in make_report(runs, Options(against=AGAINST)):
+        chapters = make_report(runs, Options(against=AGAINST))
+        parts += filter(None, [fallback_counts(chapters)])
+        for chapter in chapters:
             text = chapter_markdown(chapter).replace("\n### ", f"\n### {chapter.dataset}: ")
             parts.append(f"### {chapter.dataset}: {text.removeprefix('### ')}")
     return "\n".join(parts)
+
+
+def fallback_counts(chapters: Sequence[Chapter]) -> str:
+    """Why each system fell back, over all corpora; nothing where none did."""
+    counts: dict[str, Counter[str]] = {}
+    for table in (each for chapter in chapters for each in chapter.filled):
+        for row in table.rows if table.name == FALLBACKS else ():
+            system, why, count, *_ = (cell.value for cell in row.cells)
+            counts.setdefault(str(system), Counter())[str(why)] += int(count or 0)
+    lines = [
+        f"- `{system}`: {'; '.join(f'{why}: {count}' for why, count in each.most_common())}"
+        for system, each in counts.items()
+    ]
+    head = "Questions that fell back, over all corpora:"
+    return "\n".join([head, "", *lines, ""]) if lines else ""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -297,6 +321,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"{dataset.name}, {model.name}: {waiting(llm)} requests wait for replies")
     if complete:
         given.page.write_text(page(found), encoding="utf-8")
+        if given.page.resolve() == PAGES / "paper.md":
+            write_headlines()
         print(given.page)
     print(f"{open_requests} requests wait for replies")
 

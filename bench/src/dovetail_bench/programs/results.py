@@ -288,6 +288,12 @@ def with_headlines(text: str, folder: Path) -> str:
     return text
 
 
+def write_headlines() -> None:
+    """Fill the tables of the headline page from the complete pages."""
+    text = with_headlines(HEADLINES.read_text("utf-8"), PAGES)
+    HEADLINES.write_text(text, encoding="utf-8")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", nargs="*")
@@ -300,8 +306,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not given.headlines:
         measure_all(given)
     if given.pages == PAGES:
-        text = with_headlines(HEADLINES.read_text("utf-8"), PAGES)
-        HEADLINES.write_text(text, encoding="utf-8")
+        write_headlines()
 
 
 def measure_all(given: argparse.Namespace) -> None:

@@ -16,7 +16,12 @@ from dovetail_bench.reporting.scored_run import (
     find_files,
     read_scored_runs,
 )
-from dovetail_bench.reporting.selection import depth, errors, selection_performance
+from dovetail_bench.reporting.selection import (
+    depth,
+    errors,
+    fallbacks,
+    selection_performance,
+)
 from dovetail_bench.reporting.sql_accuracy import (
     answer_errors,
     answered,
@@ -114,8 +119,10 @@ def _about_sets(every: Sequence[ScoredRun], options: Options) -> list[Table]:
     cut = [one for one in every if not one.ranks or one.k in options.ks]
     measured = cut or every
     against = reference(measured, options.against)
+    fell_back = fallbacks(measured)
     return [
         selection_performance(measured),
+        *([fell_back] if fell_back.rows else []),
         depth(every),
         paired_f1(measured, against),
         strata(measured, against),

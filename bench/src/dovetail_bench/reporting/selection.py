@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import PurePath
@@ -23,6 +24,7 @@ from dovetail_bench.reporting.tabular import (
 from dovetail_bench.stats import bootstrap, holm, sign_flip
 
 LEVEL = 0.05
+FALLBACKS = "fallbacks"
 
 
 def selection_performance(measured: Sequence[ScoredRun]) -> Table:
@@ -90,6 +92,21 @@ def _cost(one: ScoredRun) -> tuple[float | None, ...]:
     )
 
 
+def fallbacks(measured: Sequence[ScoredRun]) -> Table:
+    """Why systems fell back, and in how many questions; no rows where no trace tells of it."""
+    columns = (Column("system"), Column("why"), Column("questions"), Column("%"))
+    rows: list[Row] = []
+    for one in measured:
+        stages = [stage for each in one.questions for stage in one.traces.get(each.id, ())]
+        reasons = [str(stage.get("reason")) for stage in stages if stage.get("fallback")]
+        counts = Counter(reason.partition(": ")[0] for reason in reasons)
+        rows += [
+            Row(cells(one.label, why, count, percent(count, len(one.questions))), (one.number,))
+            for why, count in counts.most_common()
+        ]
+    return Table(FALLBACKS, "Fallbacks", columns, tuple(rows))
+
+
 def depth(measured: Sequence[ScoredRun]) -> Table:
     """Rankings cut at several k, by embedder: the paper's DR@K."""
     name, title = "depth", "Rankings at several k"
@@ -129,7 +146,7 @@ def errors(measured: Sequence[ScoredRun]) -> Table:
     for one in measured:
         scores = one.scores.values()
         missing = sum(not score.perfect for score in scores)
-        extra = sum(score.precision < 1 for score in scores)
+        extra = sum(score.tables > 0 and score.precision < 1 for score in scores)
         shares = (percent(missing, len(scores)), percent(extra, len(scores)))
         rows.append(Row(cells(one.label, missing, shares[0], extra, shares[1]), (one.number,)))
     return Table(
