@@ -244,9 +244,8 @@ likeliest token throughout and was held to the form of a reply; a reply that had
 ask in turns or of other prompts, were not asked of it, nor was MMQA. Why it falls back, counted at
 the head of its chapter, is the model's doing, not that of limit, prompt or parsing: every reply
 that was cut goes round in circles, after 4,096 tokens as after 2,048; one without a group is whole
-and valid and forms none; and the strong model answered requests of
-the same form without a fallback. The paper's sampling has no penalty on repetition, so there is
-none here.
+and valid and forms none; and the strong model answered requests of the same form without a
+fallback. The paper's sampling has no penalty on repetition, so there is none here.
 """
 
 
