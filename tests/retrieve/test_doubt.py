@@ -112,8 +112,8 @@ def test_a_question_of_words_that_are_nowhere_is_refused(
 @pytest.mark.parametrize(
     ("said", "meant"),
     [
-        ("Which vendors are based in Oslo?", "Which vendors of glaciers?"),
-        ("Which clients placed no order?", "Which clients have a pilot licence?"),
+        ("Which dealers are based in Oslo?", "Which dealers of glaciers?"),
+        ("Which purchasers placed no order?", "Which purchasers have a pilot licence?"),
     ],
 )
 def test_other_words_for_the_same_make_an_answer_likelier(

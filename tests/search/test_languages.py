@@ -143,6 +143,16 @@ def test_stop_words_are_no_sign_that_nothing_fits(
         ("¿Cuántos pedidos hizo cada cliente?", "spanish"),
         ("Quanti ordini ha fatto ogni cliente?", "italian"),
         ("Quantos pedidos fez cada cliente em 2023?", "portuguese"),
+        ("Hur många beställningar har varje kund?", "swedish"),
+        ("Genomsnittlig försening per orsak", "swedish"),
+        ("Hva slags varer har vi fra hver leverandør?", "norwegian"),
+        ("Kuinka monta tilausta kullakin asiakkaalla on?", "finnish"),
+        ("Ile zamówień ma każdy klient?", "polish"),
+        ("Kolik objednávek má každý zákazník?", "czech"),
+        ("Hány megrendelése van az egyes ügyfeleknek?", "hungarian"),
+        ("Câte comenzi are fiecare client?", "romanian"),
+        ("Her müşterinin kaç siparişi var?", "turkish"),
+        ("Сколько было заказов, и какие из них открыты?", "russian"),
     ],
 )
 def test_the_language_of_a_question(question: str, language: str | None) -> None:
@@ -179,6 +189,54 @@ def test_compounds_are_split_by_the_words_of_the_catalog() -> None:
     assert forms.words("Gibt es Haustiere?") == {"haustier": "haustiere"}
     assert forms.words("Wie viele sind es im Durchschnitt?") == {}
     assert dict(forms.expansions("datum")) == {"datum": 1.0}
+
+
+def test_a_word_that_the_catalog_lacks_means_what_the_glossary_says() -> None:
+    swedish = WordForms(languages()["swedish"], ["customer", "segment", "lager"])
+    assert swedish.words("Vilka fakturor har kunderna?") == {
+        "invoic": "fakturor",
+        "custom": "kunderna",
+    }
+    assert swedish.words("Hur många kundärenden finns i lagret?") == {
+        "custom": "kundärenden",
+        "case": "kundärenden",
+        "lagret": "lagret",
+    }
+    assert swedish.in_english("Vilka fakturor har kunderna i Lund?") == "invoice customer lund"
+    assert swedish.in_english("Vilka är det?") == ""
+    # A word of few letters may be anything in another language.
+    assert swedish.meaning("går") is None
+    assert swedish.meaning("x" * 5_000) is None
+
+
+IN_ENGLISH = {
+    "shipment": "shipment_no INTEGER, consignee TEXT, hours_late REAL, cause TEXT",
+    "invoice": "invoice_no INTEGER, shipment_no INTEGER, total REAL",
+    "warehouse": "site TEXT, pallets INTEGER",
+    "driver": "driver_no INTEGER, surname TEXT",
+    "campaign": "campaign_no INTEGER, budget REAL",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "table"),
+    [
+        ("Hur många fakturor har vi skickat?", "invoice"),
+        ("Vilka kampanjer har vi haft?", "campaign"),
+        ("Hvor mange sjåfører har vi?", "driver"),
+        ("Kolik je faktur za každou zásilku?", "invoice"),
+        ("Ile jest palet w magazynie?", "warehouse"),
+        ("How many faktura did we send?", "invoice"),
+    ],
+)
+def test_questions_find_tables_named_in_english(tmp_path: Path, question: str, table: str) -> None:
+    path = tmp_path / "pool.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        for name, columns in IN_ENGLISH.items():
+            database.execute(f"CREATE TABLE {name} ({columns})")
+    plain = Settings(embedder="none")
+    catalog = dovetail.build(path, into=tmp_path / "catalog", settings=plain)
+    assert [one.name for one in catalog.search(question, k=1)] == [table]
 
 
 def test_a_word_means_the_compounds_that_it_begins_or_ends() -> None:

@@ -70,7 +70,19 @@ def test_words_of_other_languages_are_translated(
     known = english, Dictionary().embed_documents(english)
     monkeypatch.setattr("dovetail.search.translations.english_words", lambda: known)
     meanings = translations(list(catalog), {}, tmp_path, Dictionary())
-    assert meanings == {word: (meant,) for word, meant in MEANT.items()}
+    by_encoder = {word: (meant,) for word, meant in MEANT.items()}
+    by_glossary = {
+        "fournisseurs": ("supplier", "suppliers"),
+        "commandes": ("order",),
+        "compteurs": ("meter",),
+        "lignes": ("line",),
+        "mouvements": ("movement",),
+        "tarifs": ("tariff",),
+        "entretien": ("maintenance",),
+        "libelle": ("designation",),
+        "salarie": ("employee",),
+    }
+    assert meanings == by_encoder | by_glossary
 
 
 def test_a_catalog_in_english_is_left_alone(catalog: dovetail.Catalog, tmp_path: Path) -> None:

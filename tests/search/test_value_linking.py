@@ -74,3 +74,17 @@ def test_a_word_that_names_a_column_is_no_part_of_a_cell(tmp_path: Path) -> None
     searcher = open_searcher(catalog.reader, Settings())
     assert searcher.analyse("Is there no machine?").links == ()
     assert [link.span.text for link in searcher.analyse("the works").links] == ["works"]
+
+
+def test_words_beside_each_other_are_a_name_in_however_many_tables(tmp_path: Path) -> None:
+    """A customer stands in many tables of a company: the two words of its name are no chance."""
+    for name in ("customers", "accounts", "parties", "debtors", "consignees"):
+        rows = "".join(f"{n},Ostwind {kind} AB\n" for n, kind in enumerate(("Turbin", "Kabel")))
+        (tmp_path / f"{name}.csv").write_text(f"no,full_name\n{rows}")
+    plain = Settings(embedder="none")
+    catalog = dovetail.build(tmp_path, into=tmp_path / "catalog", settings=plain)
+    (one, other) = catalog.searcher.analyse("What do we owe Ostwind Turbin?").links
+    assert (one.span.text, other.span.text) == ("Ostwind", "Turbin")
+    assert min(one.term.weight, other.term.weight) > 0
+    (alone,) = catalog.searcher.analyse("What do we owe Ostwind?").links
+    assert alone.term.weight == 0

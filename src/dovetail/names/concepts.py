@@ -6,57 +6,41 @@ calls a customer is a Kunde in the next. Only words that mean one thing in such 
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from importlib.resources import files
 
-# One thing a line: English first, then German, French, Spanish, Portuguese, Italian, Dutch,
-# Norwegian, Swedish, Danish and Polish where people write them in names, singular, without accents.
-_THINGS = """
-employee emp staff personnel pers personal mitarbeiter employe salarie empleado funcionario
-    dipendente medewerker ansatt anstalld medarbejder medarbeider pracownik colaborador
-    collaborateur collaboratore
-customer cust client kunde kunden cliente klant kund klient
-supplier vendor lieferant kreditor fournisseur proveedor fornecedor fornitore leverancier
-    leverandor leverantor dostawca
-order auftrag bestellung commande pedido encomenda ordine bestelling ordre zamowienie
-invoice inv rechnung facture factura fatura fattura factuur faktura
-payment zahlung paiement pago pagamento betaling betalning platnosc
-product prod article artikel producto produit produto prodotto articolo articulo artigo vare
-    produkt varenr sku
-account acct konto compte cuenta conta conto rekening
-contract vertrag contrat contrato contratto avtale kontrakt umowa
-policy police polise poliza apolice polizza polis
-claim schaden sinistre siniestro sinistro schade skade szkoda
-patient paciente paziente pasient pacjent
-department dept abteilung departement departamento dipartimento reparto afdeling avdeling avdelning
-branch filiale succursale agence sucursal filial vestiging oddzial
-store shop laden magasin boutique tienda loja negozio winkel butikk butik sklep
-warehouse lager entrepot almacen armazem magazzino magazijn magazyn
-plant werk usine fabrica stabilimento fabriek anlegg fabrikk
-machine maschine equipo maquina macchina maskin maszyna
-vehicle fahrzeug vehicule vehiculo veiculo veicolo voertuig kjoretoy fordon
-agent makler vermittler courtier agente mediador megler broker intermediary
-country land pays pais paese kraj
-currency curr waehrung devise moneda moeda valuta
-meter zaehler compteur contador contatore maler
-batch charge lote lotto parti partia
-member mitglied membre socio membro medlem lid czlonek
-course kurs cours curso corso cursus
-student etudiant estudiante alumno aluno studente elev
-teacher lehrer professeur profesor docente leraar larer
-project projekt projet proyecto projeto progetto prosjekt
-ship schiff navire buque navio nave schip skip fartyg statek
-email mail courriel correo epost
-flight flug vol vuelo voo volo vlucht
-"""
+# One thing a line: English first, then other languages, singular, without accents. What companies
+# keep tables of comes before the line of dashes, other notions after it.
+_FILE, _END = "glossary.txt", "--"
 
 
-def _numbers() -> dict[str, int]:
+@cache
+def _glossary() -> tuple[list[list[str]], list[list[str]]]:
+    """The words of each thing that companies keep tables of, and of each other notion."""
+    text = files("dovetail.names").joinpath(_FILE).read_text("utf-8").strip()
+    lines = [line.split() for line in text.replace("\n    ", " ").split("\n")]
+    end = lines.index([_END])
+    return lines[:end], lines[end + 1 :]
+
+
+@cache
+def _things() -> Mapping[str, int]:
     """The number of the thing that each word is for."""
-    lines = _THINGS.strip().replace("\n    ", " ").split("\n")
-    return {word: number for number, line in enumerate(lines) for word in line.split()}
+    return {word: number for number, line in enumerate(_glossary()[0]) for word in line}
 
 
-_THING_OF = _numbers()
+@cache
+def meanings() -> Mapping[str, str]:
+    """The words of other languages for things and notions, each with the English word.
+
+    >>> meanings()["kunde"]
+    'customer'
+    """
+    things, notions = _glossary()
+    return {word: line[0] for line in (*things, *notions) for word in line[1:]}
+
+
 # What makes one of many, in languages other than English: endings, and what they stand for.
 _PLURALS = (("en", ""), ("n", ""), ("es", ""), ("er", ""), ("i", "o"), ("i", "e"), ("e", "a"))
 
@@ -68,13 +52,28 @@ def thing_of(word: str) -> int | None:
     >>> thing_of("kunden") == thing_of("customer") == thing_of("clienti")
     True
     """
-    if word in _THING_OF:
-        return _THING_OF[word]
+    things = _things()
+    return next((things[one] for one in _singulars(word) if one in things), None)
+
+
+@lru_cache(maxsize=1 << 17)
+def meaning_of(word: str) -> str | None:
+    """The English word for one of another language, without accents, if the glossary has it.
+
+    >>> meaning_of("kunden"), meaning_of("customers")
+    ('customer', None)
+    """
+    known = meanings()
+    forms = (*_singulars(word), word.removesuffix("s"))
+    return next((known[one] for one in forms if one in known), None)
+
+
+def _singulars(word: str) -> Iterator[str]:
+    """A word as it is, and what it may be one of many of."""
+    yield word
     for ending, instead in _PLURALS:
-        one = word.removesuffix(ending) + instead
-        if len(word) > 4 and word.endswith(ending) and one in _THING_OF:
-            return _THING_OF[one]
-    return None
+        if len(word) > 4 and word.endswith(ending):
+            yield word.removesuffix(ending) + instead
 
 
 def same_thing(one: str, other: str) -> bool:

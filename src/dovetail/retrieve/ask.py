@@ -47,6 +47,7 @@ from dovetail.retrieve.features import FEATURES
 from dovetail.retrieve.groups import ADDS, NAMED, Belonging, system_of, within_system
 from dovetail.retrieve.liveness import Liveness
 from dovetail.retrieve.look import given_phrases, phrases
+from dovetail.retrieve.lookups import lookups
 from dovetail.retrieve.match import QueryMatch, QueryMatcher
 from dovetail.retrieve.members import with_members
 from dovetail.retrieve.scorer import ScoredCandidates
@@ -176,6 +177,7 @@ class GraphRetriever:
         scored = self.score(query, candidates)
         chosen = self.choose(scored, self._breadth)
         connected = self.connect(scored, chosen, self._breadth)
+        connected = self._with_lookups(query, connected)
         doubt = self.doubter.doubt(query, scored, connected.ids)
         if (likelier := doubt.likelier) is not None and not query.noted:
             instead = [scored.tables.index(table) for table in likelier.tables]
@@ -210,7 +212,11 @@ class GraphRetriever:
         return with_cautions(made, self._searcher, self._liveness)
 
     def score(self, query: Query, candidates: Sequence[Candidate]) -> ScoredCandidates:
-        """The candidates of a query with their probabilities; the same at every breadth."""
+        """The candidates of a query with their probabilities; the same at every breadth.
+
+        What a candidate covers first speaks for it, so those that are not live come last.
+        """
+        candidates = self._liveness.live_first(query, candidates)
         match = replace(self._matcher.match(query, candidates), content=content_words(query))
         pairs = self._belonging.pairs([candidate.id for candidate in candidates])
         return self._liveness.of(query, ScoredCandidates.of(candidates, match, pairs))
@@ -247,6 +253,13 @@ class GraphRetriever:
             connected = self._without_companions(scored, connected)
         searcher = self._searcher
         return without_needless(searcher.catalog, searcher.joins, connected, searcher.notes.forbids)
+
+    def _with_lookups(self, query: Query, connected: ConnectedSet) -> ConnectedSet:
+        """A connected set with the tables that have names which the question asks for."""
+        if not self._use_sources or self._breadth > BREADTH:
+            return connected
+        more = tuple(lookups(self._searcher, query, connected.ids))
+        return replace(connected, connectors=(*connected.connectors, *more))
 
     def _without_companions(
         self, scored: ScoredCandidates, connected: ConnectedSet
@@ -321,6 +334,8 @@ class GraphRetriever:
 
     def _connects(self, connector: Connector) -> str:
         """Why a connector is there, and how far it can be trusted."""
+        if connector.why:
+            return connector.why
         joins = self._searcher.joins
         edges = [joins.between(connector.table, table)[:1] for table in connector.between]
         sure = [edge for best in edges for edge in best if edge.score > JOINABLE]

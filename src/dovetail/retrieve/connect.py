@@ -36,12 +36,16 @@ Probabilities = Mapping[TableId, float]
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """A table that was added to connect the set, and the two tables that it connects."""
+    """A table that was added to connect the set, and the two tables that it connects; or the
+    sentence that says what else it was added for."""
 
     table: TableId
     between: tuple[TableId, TableId]
+    why: str = ""
 
     def __str__(self) -> str:
+        if self.why:
+            return self.why
         left, right = self.between
         return f"connects {left.name} and {right.name}"
 

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from dovetail.catalog.records import numbers
-from dovetail.domain import Kind, Table, TableId, warns_off
+from dovetail.domain import Candidate, Kind, Table, TableId, warns_off
 from dovetail.names.table_name import MARKERS, Marker, copy_marks
 from dovetail.retrieve.match import WHOLE_WORD, QueryMatch
 from dovetail.retrieve.scorer import ScoredCandidates
@@ -75,6 +75,10 @@ class Liveness:
         lowered = scored.probabilities.copy()
         lowered[[at for at in sorted(behind) if not scored.match.defined[at]]] *= _BEHIND
         return scored.with_probabilities(lowered) if behind else scored
+
+    def live_first(self, query: Query, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """The candidates in their order, those that may not be live after all others."""
+        return sorted(candidates, key=lambda one: bool(self._meant_why(one.id, query)))
 
     def why(self, table: TableId) -> str:
         """Why a table may not be live; nothing where it is."""

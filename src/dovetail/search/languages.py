@@ -17,11 +17,15 @@ from importlib.resources import files
 from dovetail.names.words import spelled
 from dovetail.search.query import is_stop_word, shapes_speech, stem
 
-# Stop words that tell a language where nothing else does.
+# Stop words, or words that any question may use, that tell a language where nothing else does.
 _ENOUGH = 2
 # Of the stop words of a language, so many in the names of a catalog tell its language, if they are
 # so many times as many as those of English.
 _IN_NAMES, _TIMES = 4, 2
+# Letters that have no accent to lose.
+_UNACCENTED = str.maketrans(
+    {"ß": "ss", "ø": "o", "æ": "ae", "ł": "l", "\u0131": "i", "đ": "d", "œ": "oe"}
+)
 _LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 
 
@@ -83,7 +87,10 @@ def language_of(question: str, usual: Language | None = None) -> Language | None
     """
     words = {word for word in spelled(question).split() if len(word) > 1}
     english = sum(map(shapes_speech, words))
-    counts = {name: sum(word in one.stop for word in words) for name, one in languages().items()}
+    counts = {
+        name: sum(word in one.stop or word in one.generic for word in words)
+        for name, one in languages().items()
+    }
     best = max(counts, key=lambda name: counts[name])
     if usual is not None and counts[usual.name] >= max(counts[best], english):
         return usual
@@ -106,10 +113,10 @@ def language_of_names(words: Iterable[str]) -> Language | None:
 def plain(text: str) -> str:
     """A text in lower case without accents.
 
-    >>> plain("Société"), plain("Größe")
-    ('societe', 'grosse')
+    >>> plain("Société"), plain("Größe"), plain("sjåfør")
+    ('societe', 'grosse', 'sjafor')
     """
-    parts = unicodedata.normalize("NFKD", text.lower().replace("ß", "ss"))
+    parts = unicodedata.normalize("NFKD", text.lower().translate(_UNACCENTED))
     return "".join(letter for letter in parts if not unicodedata.combining(letter))
 
 

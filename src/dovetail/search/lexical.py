@@ -134,7 +134,7 @@ class Lexical:
         `also` are more words of the index that it may mean, and how well each fits. A word that no
         table has weighs most.
         """
-        expansions = tuple(_best([*self._expand(word), *also]))
+        expansions = tuple(_best([*self.expand(word), *also]))
         numbers = [self.words[other] for other, _ in expansions]
         parts = [slice(int(self.starts[n]), int(self.starts[n + 1])) for n in numbers]
         shares = [share for _, share in expansions]
@@ -184,7 +184,7 @@ class Lexical:
         postings = slice(int(self.starts[number]), int(self.starts[number + 1]))
         return int(np.count_nonzero(~self.told[postings]))
 
-    def _expand(self, word: str) -> list[tuple[str, float]]:
+    def expand(self, word: str) -> list[tuple[str, float]]:
         """The catalog's words that a question's may mean, and how well each fits: itself first.
 
         A year says when, and no more of what: which of several slices is meant is seen later.

@@ -52,10 +52,10 @@ class NotedTerms:
         meant = (definition.columns_of(table) for _, definition in self._meant(question))
         return {column for columns in meant for column in columns}
 
-    def expanded(self, question: str) -> str:
-        """The question with what its defined terms mean behind it, for a vector."""
+    def expanded(self, question: str, text: str) -> str:
+        """A text, the question or its translation, with what defined terms mean behind it."""
         meant = [definition.text for _, definition in self._meant(question) if definition.text]
-        return f"{question} ({'; '.join(meant)})" if meant else question
+        return f"{text} ({'; '.join(meant)})" if meant else text
 
     def apply(
         self,

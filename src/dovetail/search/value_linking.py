@@ -138,7 +138,8 @@ class ValueLinker:
             for others in beside:
                 shared = np.intersect1d(shared, others)
             term = self._term(span, shared)
-            if (span.named or beside) and 0 < len(term.tables) <= _FEW_TABLES:
+            most = len(self._table_of) if beside else _FEW_TABLES
+            if (span.named or beside) and 0 < len(term.tables) <= most:
                 term = replace(term, weight=_PART_OF_NAME * term.weight)
                 yield ValueLink(span, shared, term, _PART_OF_NAME)
             else:

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 
+from dovetail.names.concepts import meaning_of, meanings
+from dovetail.names.words import spelled
 from dovetail.search.languages import Language, language_of, language_of_names, plain
 from dovetail.search.lexical import Lexical
 from dovetail.search.method_cache import method_cache
@@ -100,9 +102,48 @@ class WordForms:
             if self._forms(written):
                 stems.setdefault(key, written)
             elif written not in self.language.generic:
-                for part in self._parts(written) or (key,):
+                english = self.meaning(written)
+                for part in self._parts(written) or (stem(english) if english else key,):
                     stems.setdefault(part, written)
         return stems
+
+    def in_english(self, question: str) -> str:
+        """The words of a question that say something, in English where the glossary has them;
+        nothing where it has none."""
+        spoken = [word for word in spelled(question).split() if word not in self.language.stop]
+        meant = [self._glossed(word) for word in spoken]
+        if not any(meant):
+            return ""
+        return " ".join(
+            " ".join(english) or word for word, english in zip(spoken, meant, strict=True)
+        )
+
+    def meaning(self, written: str) -> str | None:
+        """The English word that the glossary has for a word, in any of its forms."""
+        if len(written) > _LONGEST:
+            return None
+        keys = (written, *sorted(self.language.keys(written)))
+        return next((self._meant[key] for key in keys if key in self._meant), None)
+
+    def _glossed(self, written: str) -> tuple[str, ...]:
+        """The English words for a word, or for the parts of a compound."""
+        if english := self.meaning(written):
+            return (english,)
+        parts = self._split(written) if not self._forms(written) else ()
+        meant = [self.meaning(part) for part in parts]
+        return tuple(one or part for one, part in zip(meant, parts, strict=True))
+
+    @cached_property
+    def _meant(self) -> Mapping[str, str]:
+        """The glossary by what all forms of a word have in common, and by the word as it is."""
+        known = meanings()
+        by_key = {
+            key: known[word]
+            for word in known
+            for key in self.language.keys(word)
+            if len(key) >= _LEAST_PART
+        }
+        return {**by_key, **known}
 
     def _forms(self, written: str) -> list[str]:
         """The words of the index that are forms of a word; one that is no word has none."""
@@ -112,11 +153,24 @@ class WordForms:
         return sorted({word for key in keys for word in self._by_key.get(key, ())})
 
     def _parts(self, written: str) -> tuple[str, ...]:
-        """The words of the index that a compound is made of; none where it is none of theirs."""
+        """The words that a compound is made of, as the index has them, else in English."""
+        return tuple(
+            forms[0] if (forms := self._forms(part)) else stem(self.meaning(part) or part)
+            for part in self._split(written)
+        )
+
+    def _split(self, written: str) -> tuple[str, ...]:
+        """The parts of a compound that the index or the glossary has; none where it is none."""
         if not self.language.compounds:
             return ()
-        parts = split(written, lambda part: bool(self._forms(part)), links=LINKS)
-        return tuple(self._forms(part)[0] for part in parts)
+        return split(
+            written,
+            lambda part: (
+                bool(self._forms(part))
+                or (len(part) >= _LEAST_PART and self.meaning(part) is not None)
+            ),
+            links=LINKS,
+        )
 
     def _expansions(self, written: str) -> tuple[Expansion, ...]:
         """The words of the index that a word may mean, and how well each fits."""
@@ -159,13 +213,22 @@ class WordForms:
 class SpokenWords:
     """The stems of a question, each as written, how each becomes a term, and its stop words.
 
-    `compounds`: its language writes compound nouns as one word.
+    `compounds`: its language writes compound nouns as one word. `in_english`: what it says, word by
+    word, as far as the glossary has it; nothing where it is in English or has no such word.
     """
 
     words: Mapping[str, str]
     look_up: Callable[[str], QueryTerm]
     stop_words: frozenset[str] = frozenset()
     compounds: bool = False
+    in_english: str = ""
+
+
+def _among_english(lexical: Lexical, words: Mapping[str, str], word: str) -> QueryTerm:
+    """A word of a question in English as a term: one of another language that nothing is named by
+    means what the glossary says (orders per avgangshamn)."""
+    english = None if lexical.expand(word) else meaning_of(plain(words.get(word, word)))
+    return lexical.term(word, lexical.expand(stem(english)) if english else ())
 
 
 class QuestionWords:
@@ -179,15 +242,20 @@ class QuestionWords:
         """The words of a question, to be looked up in an index."""
         language = language_of(question, self._usual)
         if language is None:
-            return SpokenWords(self._apart(query_words(question, lexical.parts)), lexical.term)
+            words = self._apart(query_words(question, lexical.parts))
+            return SpokenWords(words, partial(_among_english, lexical, words))
         forms = self._forms(language)
         words = forms.words(question)
 
         def look_up(word: str) -> QueryTerm:
-            expansions = forms.expansions(words.get(word, word)) or forms.expansions(word)
+            written = words.get(word, word)
+            expansions = forms.expansions(written) or forms.expansions(word)
+            if english := forms.meaning(written) or forms.meaning(word):
+                expansions = (*expansions, *lexical.expand(stem(english)))
             return lexical.term(word, expansions)
 
-        return SpokenWords(words, look_up, language.stop, language.compounds)
+        in_english = forms.in_english(question)
+        return SpokenWords(words, look_up, language.stop, language.compounds, in_english)
 
     def _apart(self, words: dict[str, str]) -> dict[str, str]:
         """The same words, of runs without blanks between words those that the catalog has.
