@@ -214,7 +214,12 @@ class _Finder:
         of_source = np.array([table.source == source for table in arrays.ids], dtype=np.bool_)
         may = of_source[arrays.table] & arrays.children & (arrays.distinct <= _MOST_VALUES)
         may &= (arrays.distinct > 1) & ~arrays.period & ~(arrays.first & arrays.unique)
-        children = np.flatnonzero(may).tolist()
+        names = arrays.name
+        children = [
+            child
+            for child in np.flatnonzero(may).tolist()
+            if not (counts(names[child]) or is_position(names[child]))
+        ]
         tables = arrays.table[[each.code for each in lists]]
         for transform in ("", CASE, ZEROS):
             hashes, number = _index(lists, transform)
@@ -228,7 +233,6 @@ class _Finder:
                 found = np.bincount(which, rows, minlength=len(lists)).astype(np.int64)
                 enough = found >= _HELD * arrays.filled[child]
                 enough &= tables != arrays.table[child]
-                enough &= not (counts(arrays.name[child]) or is_position(arrays.name[child]))
                 if enough.any():
                     at = np.flatnonzero(enough).tolist()
                     yield [_Match(child, lists[n], int(found[n]), transform) for n in at]
