@@ -26,11 +26,13 @@ _COLOURS = {
 }
 
 
-def block(title: str, *parts: str) -> str:
-    """Pieces under a title."""
+def block(title: str, *parts: str, beside: str = "") -> str:
+    """Pieces under a title, which more may stand beside."""
     inside = "".join(parts)
+    more = f' <span style="opacity:.7">{_shown(beside)}</span>' if beside else ""
     return (
-        f'<div style="max-width:100%;overflow-x:auto"><p><b>{_shown(title)}</b></p>{inside}</div>'
+        f'<div style="max-width:100%;overflow-x:auto"><p><b>{_shown(title)}</b>{more}</p>'
+        f"{inside}</div>"
     )
 
 
@@ -62,6 +64,13 @@ def line(text: str, sure: float | None = None) -> str:
     """A plain sentence, behind how sure something is."""
     said = "" if sure is None else f"{sureness(sure)} "
     return f"<p>{said}{_shown(text)}</p>"
+
+
+class Named(NamedTuple):
+    """A cell by the short names of tables; the ids appear where the pointer rests on it."""
+
+    text: str
+    ids: str
 
 
 class Sure(float):
@@ -235,4 +244,6 @@ def _text(cell: object) -> str:
         return ""
     if isinstance(cell, Sure):
         return sureness(cell)
+    if isinstance(cell, Named):
+        return f'<span title="{_shown(cell.ids)}">{_shown(cell.text)}</span>'
     return _shown(cell.hex() if isinstance(cell, bytes) else str(cell))

@@ -58,6 +58,10 @@ def test_names_that_fit_none_or_several(catalog: dovetail.Catalog) -> None:
         catalog.sql("SELECT * FROM orders")
     with pytest.raises(TableNotFoundError, match=r"did you mean sales\.customers"):
         catalog.sql("SELECT * FROM customer")
+    called = r"[^.]; shop\.sqlite::orders is shop\.orders in a query$"
+    for query in ("SELECT * FROM %s", "SELECT 1 AS n FROM KNA1 WHERE %s.id = 1"):
+        with pytest.raises(GuardError, match=called):
+            catalog.sql(query % "shop.sqlite::orders")
     with pytest.raises(GuardError, match="refused"):
         catalog.sql("SELECT * FROM read_csv('/etc/passwd')")
     with pytest.raises(GuardError, match="only SELECT"):

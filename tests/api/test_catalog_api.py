@@ -116,6 +116,27 @@ def test_tables_joins_paths_and_searches_show_themselves(catalog: dovetail.Catal
     assert f"{len(catalog.path('orders', 'customers'))} join" in pages[-1]
 
 
+def test_a_notebook_calls_tables_as_queries_do_with_the_id_beside(tmp_path: Path) -> None:
+    for name, first in (("old-crm", 1000), ("crm", 5000)):
+        (tmp_path / name).mkdir()
+        rows = "".join(f"{number},name {number}\n" for number in range(first, first + 40))
+        (tmp_path / name / "people.csv").write_text(f"person_no,name\n{rows}")
+        visits = "".join(f"{number},{number % 30 + first}\n" for number in range(first, first + 60))
+        (tmp_path / name / "visits.csv").write_text(f"visit_no,person_no\n{visits}")
+    sources = [f"{name}={tmp_path / name}" for name in ("old-crm", "crm")]
+    catalog = dovetail.build(*sources, into=tmp_path / "c", settings=WORDS)
+    table, label = catalog["old-crm.people"], "old-crm"
+    joins: Any = catalog.joins(table)
+    shown = [table._repr_html_(), joins._repr_html_()]
+    shown.append(catalog.ask("visits of people", sources=[label])._repr_html_())
+    title = f'<b>old-crm.people: 40 rows</b> <span style="opacity:.7">{label}::people</span>'
+    assert title in shown[0]
+    condition = "&quot;old-crm&quot;.visits.person_no = &quot;old-crm&quot;.people.person_no"
+    for page in shown[1:]:
+        assert f">{condition}</span>" in page
+        assert f'title="{label}::visits.person_no = {label}::people.person_no"' in page
+
+
 def test_html_tells_connectors_and_confidence() -> None:
     ids = (TableId("s", "a"), TableId("s", "b"))
     stages = ("select", "connect")

@@ -47,6 +47,7 @@ def test_names_that_fit_one_table(name: str, found: str) -> None:
         ("customer", "; did you mean sales.customers?"),
         ("KNA2", "; did you mean sap/KNA1?"),
         ("shop.sqlite::order_item", "; did you mean Order_Items"),
+        ("shop.ordrs", "; did you mean shop.orders or crm.orders or archive.orders?"),
         ("zebra", ""),
         ("", ""),
         ("::", ""),

@@ -15,6 +15,7 @@ import dovetail
 from dovetail.errors import DovetailError, NotFoundError, UsageError
 from dovetail.models.openai import OpenAILLM
 from dovetail.settings import Settings
+from dovetail.text import confidence_word
 from tests.support.command_line import run
 from tests.support.endpoint import endpoint, says
 
@@ -186,14 +187,21 @@ def test_the_json_is_as_documented(shop: Path) -> None:
     done = ask(shop, "--k", "3", "--json")
     found = json.loads(done.stdout)
     assert list(found) == [
-        "question", "tables", "joins", "connected", "confidence", "answerable", "uncovered",
-        "alternatives", "skeleton", "reading", "warnings", "trace",
+        "question", "tables", "joins", "connected", "confidence", "sureness", "answerable",
+        "uncovered", "alternatives", "skeleton", "reading", "warnings", "trace",
     ]  # fmt: skip
     assert found["question"] == QUESTION
     table, edge = found["tables"][0], found["joins"][0]
     assert list(table) == [
-        "id", "name", "source", "score", "stage", "reason", "also", "part_of", "sql", "source_name"
+        "id", "name", "source", "score", "sureness", "stage", "reason", "also", "part_of", "sql",
+        "source_name",
     ]  # fmt: skip
+    for one, number in (
+        (found, found["confidence"]),
+        (table, table["score"]),
+        (edge, edge["score"]),
+    ):
+        assert one["sureness"] == confidence_word(number)
     assert table["id"] == f"{table['source']}::{table['name']}"
     assert set(edge) >= {"left", "right", "columns", "score", "evidence"}
     assert all(len(pair) == 2 for pair in edge["columns"])
@@ -208,7 +216,7 @@ def test_what_is_shown(shop: Path) -> None:
     shown = ask(shop, "--k", "3", COLUMNS="200")
     assert shown.returncode == 0
     assert re.search(r"shop\.sqlite::orders +[a-z]+ 0\.\d\d +select +its names say", shown.stdout)
-    assert "shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no" in shown.stdout
+    assert " order_items.order_no = orders.order_no " in shown.stdout
     assert ask(shop, "--k", "2", "--ddl").stdout.startswith("CREATE TABLE ")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from contextlib import suppress
@@ -277,7 +278,7 @@ def test_the_public_names_are_these() -> None:
 @pytest.mark.slow
 def test_joins_are_shown_with_their_reasons(sample: dovetail.Catalog) -> None:
     shown = run("joins", "order_items", "-C", str(sample.folder), COLUMNS="200").stdout
-    assert "shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no" in shown
+    assert " order_items.order_no = shop.orders.order_no " in shown
     assert "named after it" in shown
     found = run_json("joins", "order_items", "-C", str(sample.folder))["joins"]
     assert [join["columns"] for join in found] == [[["order_no", "order_no"]], [["product_id"] * 2]]
@@ -342,3 +343,35 @@ def test_sql_needs_no_tables_where_its_names_are_unambiguous(shop: Path) -> None
     missing = run("sql", "SELECT * FROM ordrs", cwd=shop)
     assert missing.returncode == 1
     assert "did you mean orders" in missing.stderr
+
+
+def test_a_join_is_pasted_into_a_query_and_into_a_note(shop: Path) -> None:
+    run("index", "shop.sqlite", "exports", cwd=shop)
+    shown = run("joins", cwd=shop, COLUMNS="4000").stdout.splitlines()[3:]
+    listed = [re.split(r" {2,}", line.strip())[1] for line in shown if line.strip()]
+    conditions = [one for one in listed if " after " not in one]
+    assert len(conditions) > 5
+    for condition in conditions:
+        pair = condition.partition(" AND ")[0].split(" = ")
+        left, right = (column.rpartition(".")[0] for column in pair)
+        if left == right:  # joins itself under another name
+            continue
+        query = f"SELECT count(*) AS n FROM {left} JOIN {right} ON {condition}"
+        assert int(run("sql", query, "--csv", cwd=shop).stdout.split()[1]) > 0, query
+    pinned = run("note", "pin", conditions[0], cwd=shop)
+    assert (pinned.returncode, pinned.stderr) == (0, "")
+
+
+def test_an_update_says_what_it_made_again(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("index", "shop.sqlite", "exports", "--embedder", "none", cwd=shop)
+    monkeypatch.setattr("dovetail.offline.stages.SCORING_VERSION", 0)
+    again = run("index", "--embedder", "none", cwd=shop).stdout
+    assert again.startswith(
+        "16 tables in .dovetail: none changed; made again: joins, families, search index ("
+    )
+    monkeypatch.setattr("dovetail.offline.stages.FAMILIES_VERSION", 0)
+    report = run_json("index", "--embedder", "none", cwd=shop)
+    assert (report["unchanged"], report["remade"]) == (16, ["families"])
+    (shop / "exports").rename(shop / "away")
+    kept = run("index", "--embedder", "none", cwd=shop).stdout
+    assert kept.startswith("16 tables in .dovetail: none changed as far as they could be read.\n")

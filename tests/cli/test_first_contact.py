@@ -24,7 +24,7 @@ def test_without_a_command_it_says_what_to_do_next(
     assert "dovetail index FILES FOLDERS URLS" in written
     update(put(tmp_path / "good.csv", GOOD), into=tmp_path / ".dovetail")
     code, written = run_cli()
-    assert (code, written.splitlines()[0]) == (0, "1 tables in .dovetail")
+    assert (code, written.splitlines()[0]) == (0, "1 table in .dovetail")
     assert "dovetail ask 'a question'" in written
 
 

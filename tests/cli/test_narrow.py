@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 import dovetail
 from dovetail.cli import app
 from dovetail.cli.output import filled_lines
+from tests.support.files import put, update
 
 Told = pytest.CaptureFixture[str]
 
@@ -72,3 +74,13 @@ def test_a_sentence_goes_on_in_the_next_line(
     assert max(map(len, lines)) <= (columns or 80)
     whole = printed(asked, 4000 - 1, capsys, monkeypatch, code=1)
     assert " ".join(lines) == whole.strip()
+
+
+def test_letters_of_two_cells_are_told_whole(
+    tmp_path: Path, capsys: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path / "t.csv", "番号,名前\n1,田中太郎\n2,鈴木花子\n3,佐藤次郎\n")
+    update(tmp_path / "t.csv", into=tmp_path / "catalog")
+    shown = printed(["show", "t", "-C", str(tmp_path / "catalog")], 80, capsys, monkeypatch)
+    above = shown.partition(" 番号   名前")[0]
+    assert [above.count(name) for name in ("田中太郎", "佐藤次郎", "鈴木花子")] == [1, 2, 2]

@@ -154,9 +154,9 @@ def test_columns_refer_to_lists(
 def test_sql_and_paths_say_the_list(tmp_path: Path) -> None:
     catalog = built(tmp_path, shop(Random(5)), files=False)
     (edge,) = catalog.join_graph().between("shipments", "lookup_values")
-    assert edge.brief == (
+    assert edge.brief() == (
         "shipments.status = lookup_values.lookup_code "
-        "where lookup_values.lookup_type = 'SHIPMENT_STATUS'"
+        "AND lookup_values.lookup_type = 'SHIPMENT_STATUS'"
     )
     sql = join_sql([edge.left, edge.right], [edge])
     assert sql == (

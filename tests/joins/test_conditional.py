@@ -291,7 +291,6 @@ def test_sql_prompts_and_paths_say_the_condition(tmp_path: Path) -> None:
         next(iter(catalog.join_graph().between("remarks", name))) for name in ("invoices", "orders")
     )
     assert invoices.condition() == "remarks.ref_id = invoices.id AND remarks.ref_type = 1"
-    assert invoices.brief == "remarks.ref_id = invoices.id where ref_type = 1"
     ids = [invoices.right, orders.right, invoices.left]
     assert join_sql(ids, [invoices, orders]) == (
         "FROM remarks\n"

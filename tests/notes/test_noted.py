@@ -101,6 +101,19 @@ def test_the_noted_master_of_a_domain_is_what_its_columns_join(tmp_path: Path) -
     assert ("visit", "client") in joined(shop)
 
 
+def test_names_may_be_quoted_as_sql_quotes_them(tmp_path: Path) -> None:
+    for name in ("order", "group 2024"):
+        (tmp_path / f"{name}.csv").write_text("no,select\n1,2\n2,3\n3,1\n")
+    into = tmp_path / "catalog"
+    shop = dovetail.build(tmp_path / "order.csv", tmp_path / "group 2024.csv", into=into)
+    write(shop, """[joins]\n'"order"."select" = "group 2024".no' = "pin"\n""")
+    assert shop.notes.warnings == ()
+    (edge,) = (edge for edge in shop.joins() if "pinned" in edge.evidence)
+    assert {edge.left.name, edge.right.name} == {"order", "group 2024"}
+    write(shop, """[joins]\n'"order" = "group 2024"' = "ban"\n""")
+    assert shop.joins() == []
+
+
 @pytest.mark.parametrize(
     ("key", "value", "says"),
     [

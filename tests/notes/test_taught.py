@@ -193,7 +193,7 @@ def test_a_set_says_what_to_look_out_for(tmp_path: Path) -> None:
     assert explained is not None
     assert "ticket covers tickets" in explained["suffices"]
     (reading,) = [one for one in explained["readings"] if one["tables"] == ["firm::tmp_ticket"]]
-    assert reading["if"] == "right if firm::tmp_ticket is what it means by client, tickets"
+    assert reading["words"] == "right if firm::tmp_ticket is what it means by client, tickets"
     only = firm.ask("tmp tickets")
     assert "tmp_ticket" in names(only)
     assert "tmp_ticket may not be live: its name says tmp" in only.warnings

@@ -18,6 +18,7 @@ from dovetail.serve.guarded import Access, Caller
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.rest import rest_app
 from dovetail.settings import Settings
+from dovetail.text import confidence_word
 from tests.support.scripted import write_shop
 
 # It wants an older typer than ours, so it has a place of its own.
@@ -80,12 +81,32 @@ def model(name: str) -> Any:
 def test_a_question_gets_a_set_and_a_query_its_rows(client: Any) -> None:
     asked = call(client, "ask", body=model("Ask")(question="Which customers placed orders?"))
     assert {table.name for table in asked.tables} >= {"orders", "customers"}
+    assert asked.sureness == confidence_word(asked.confidence)
+    wanted = model("Ask")(question="Which customers placed orders?", explain=True)
+    why = call(client, "ask", body=wanted).explanation
+    assert {one.table for one in why.tables} == {table.id for table in asked.tables}
+    assert why.tables[0].because[0].words
+    assert 0 <= why.tables[0].because[0].without <= why.tables[0].probability
+    assert why.next_.because
+    assert all(one.words.startswith("right if ") for one in why.readings)
     sql = "SELECT count(*) AS n, 1.5 AS x, true AS b, DATE '2024-02-29' AS d, NULL AS e FROM orders"
     done = call(client, "answer", body=model("Answering")(sql=sql)).result
     assert done.rows == [[120, 1.5, True, "2024-02-29", None]]
     assert done.types[:4] == ["integer", "real", "boolean", "date"]
     large = call(client, "answer", body=model("Answering")(sql="SELECT 9007199254740993 AS n"))
     assert large.result.rows == [["9007199254740993"]]
+
+
+def test_whatever_comes_back_has_a_type(served: TestClient) -> None:
+    described = served.get("/api/v1/openapi.json").json()["components"]["schemas"]
+    untyped = {
+        f"{name}.{key}"
+        for name, model in described.items()
+        for key, field in model.get("properties", {}).items()
+        for kind in field.get("anyOf", [field])
+        if kind.get("additionalProperties") is True or not kind.keys() - {"title", "description"}
+    }
+    assert untyped == set()
 
 
 def test_a_join_is_checked(client: Any) -> None:

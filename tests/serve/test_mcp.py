@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shutil
 import socket
 import sqlite3
@@ -25,6 +26,7 @@ from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.mcp import mcp_server
 from dovetail.serve.views import set_json
 from dovetail.settings import Settings
+from dovetail.text import confidence_word
 from tests.support.command_line import run
 from tests.support.scripted import write_shop
 
@@ -114,7 +116,7 @@ async def _every_tool(client: Client) -> None:
     assert ids >= {"shop::customers", "shop::orders", "shop::order_items", "shop::products"}
     assert not found.keys() & {"nothing_fits", "truncated"}
     assert "CREATE TABLE customers" in found["ddl"]
-    assert "orders.customer_no = customers.customer_no (n:1, 1.00)" in found["joins"]
+    assert "orders.customer_no = customers.customer_no (n:1, sure 1.00)" in found["joins"]
     ranked = await call(client, "search_tables", question="weather of orders", limit=2)
     assert len(ranked["tables"]) == 2
     assert all(0 < one["relevance"] <= 1 for one in ranked["tables"])
@@ -235,6 +237,10 @@ def test_candidates_are_told_with_their_joins(folder: Path) -> None:
         assert products.keys() == {"id", "description", "columns"}
         joined = "products.supplier_no = suppliers.supplier_no ("
         assert found["candidate_joins"][0].startswith(joined), "of the likeliest first"
+        assert found["sureness"] == confidence_word(found["confidence"])
+        several = await call(client, "find_tables", question=QUESTION)
+        told = [re.fullmatch(r".+ \(\S+, (\w+) ([\d.]+)\)", one) for one in several["joins"]]
+        assert all(one and one[1] == confidence_word(float(one[2])) for one in told)
 
     using(mcp_server(LiveCatalog(folder / "catalog", NO_MODELS)), use)
 

@@ -29,6 +29,7 @@ from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.rest import rest_app
 from dovetail.settings import Settings
 from dovetail.sources.warehouse_dialects import DIALECTS
+from dovetail.text import confidence_word
 from tests.support.command_line import run
 from tests.support.scripted import write_shop
 
@@ -175,6 +176,13 @@ def test_the_page_is_told_words_for_confidence_and_short_sources(client: TestCli
     about = good(client, "GET", "/api/v1/about")
     assert about["sources"] == {"shop": "shop"}
     assert [word for _, word in about["confidence"]] == ["sure", "likely", "unsure", "guess"]
+    found = good(client, "POST", "/api/v1/ask", json={"question": QUESTION})
+    joins = good(client, "GET", "/api/v1/joins")
+    told = [(one, "score") for one in (*found["tables"], *found["joins"], *joins)]
+    told += [(one, "probability") for one in found["alternatives"]] + [(found, "confidence")]
+    for one, number in told:
+        connects = one.get("stage") == "connect"
+        assert one["sureness"] == (None if connects else confidence_word(one[number]))
 
 
 def test_tables_joins_paths_and_families(client: TestClient) -> None:

@@ -122,6 +122,16 @@ def test_many_ragged_lines_are_an_error_that_says_what_to_do(tmp_path: Path) -> 
         update(tmp_path / "t.csv", into=tmp_path / "catalog")
 
 
+def test_ragged_lines_are_counted(tmp_path: Path) -> None:
+    rows = "".join(f"{number},n{number},c{number}\n" for number in range(60))
+    put(tmp_path / "t.csv", f"id,name,city\n{rows}1,a\n2\n3,a,b,c\n{rows}")
+    (skip,) = update(tmp_path / "t.csv", into=tmp_path / "catalog").skipped
+    assert (skip.table, skip.reason) == (
+        "t/line 62",
+        "has 2 values, not 3; 2 more lines left out too",
+    )
+
+
 @pytest.mark.parametrize(
     ("values", "kind", "latest"),
     [

@@ -41,8 +41,9 @@ def table_documents(result: TableSet) -> list[TableDocument]:
             "called": names[table.id],
             "reason": chosen.reason,
             "stage": chosen.stage,
-            "joins": [str(edge) for edge in own],
+            "joins": [edge.condition(names) for edge in own],
             "confidence": result.confidence,
+            "sureness": result.sureness,
         }
         documents.append(TableDocument(str(table.id), slice_, chosen.relevance, metadata))
     return documents

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
@@ -32,6 +33,7 @@ from dovetail.domain.results import Ranked
 from dovetail.domain.sql import table_sql
 from dovetail.errors import (
     EmbedderError,
+    GuardError,
     MissingModelError,
     ModelError,
     NotFoundError,
@@ -167,7 +169,10 @@ class Catalog:
         return iter(self.reader)
 
     def __getitem__(self, table: HasId | TableId | str) -> Table:
-        return table if isinstance(table, Table) else self.reader[_id_of(table)]
+        if isinstance(table, Table):
+            return table
+        found = self.reader[_id_of(table)]
+        return replace(found, called=self.reader.query_names[found.id])
 
     def __contains__(self, table: object) -> bool:
         return (_id_of(table) if isinstance(table, HasId) else table) in self.reader
@@ -497,13 +502,31 @@ class Catalog:
         from dovetail.answer.pool import never
 
         given = None if tables is None else [self[table] for table in tables]
-        names = self._executor.table_names(query, engine=engine)
-        read = tables_of_query(self.reader, names, given)
-        ids = {relation.table.id for relation in read}
-        known = self.join_graph().edges if len(ids) > 1 else []
-        edges = [edge for edge in known if {edge.left, edge.right} <= ids]
-        called_off = cancelled or never
-        return self._executor.run(query, read, edges=edges, engine=engine, cancelled=called_off)
+        with self._ids_told(query):
+            names = self._executor.table_names(query, engine=engine)
+            read = tables_of_query(self.reader, names, given)
+            ids = {relation.table.id for relation in read}
+            known = self.join_graph().edges if len(ids) > 1 else []
+            edges = [edge for edge in known if {edge.left, edge.right} <= ids]
+            called_off = cancelled or never
+            return self._executor.run(query, read, edges=edges, engine=engine, cancelled=called_off)
+
+    @contextmanager
+    def _ids_told(self, query: str) -> Iterator[None]:
+        """Where a query is refused, say what it should call the tables that it names by ids."""
+        try:
+            yield
+        except GuardError as error:
+            ids = [
+                table
+                for table in (self.ids if "::" in query else ())
+                if re.search(rf"{re.escape(str(table))}(?![\w\"])", query)
+            ]
+            if not ids:
+                raise
+            names = self.reader.query_names
+            called = [f"{table} is {table_sql(names[table])} in a query" for table in ids]
+            raise type(error)("; ".join((str(error).rstrip("."), *called))) from None
 
     def learn(
         self,

@@ -15,6 +15,7 @@ from difflib import get_close_matches
 from pathlib import PurePath
 
 from dovetail.domain import TableId
+from dovetail.domain.sql import QueryNames
 from dovetail.errors import AmbiguousTableError, NotFoundError, TableNotFoundError
 
 SEPARATOR = re.compile(r"::|[./\\]")
@@ -94,17 +95,24 @@ def _ends_with(name: str, fold: Callable[[str], str]) -> Callable[[TableId], boo
     return fits
 
 
-def _hint(tables: Iterable[TableId], name: str) -> str:
-    """Tables whose names are nearly this one: held against the last part of their names."""
-    called: dict[str, dict[str, None]] = {}
+def _hint(tables: Sequence[TableId], name: str) -> str:
+    """What queries call tables whose names are nearly this one, by the last part of their names."""
+    by_last: dict[str, list[TableId]] = {}
     for table in tables:
-        called.setdefault(SEPARATOR.split(table.name)[-1].casefold(), {})[table.name] = None
-    if not called:
+        by_last.setdefault(SEPARATOR.split(table.name)[-1].casefold(), []).append(table)
+    if not by_last:
         return "; the catalog has no tables"
     last = SEPARATOR.split(name)[-1].casefold()
-    near = get_close_matches(last, called, n=_SUGGESTIONS)
-    shown = [full for brief in near for full in called[brief]][:_SUGGESTIONS]
-    return f"; did you mean {' or '.join(shown)}?" if shown else ""
+    near = get_close_matches(last, by_last, n=_SUGGESTIONS)
+    called, wanted = QueryNames(tables), _dotted(name.casefold())
+    names = [
+        full
+        for brief in near
+        for full in get_close_matches(
+            wanted, [called[table] for table in by_last[brief]], n=_SUGGESTIONS, cutoff=0
+        )
+    ]
+    return f"; did you mean {' or '.join(names[:_SUGGESTIONS])}?" if names else ""
 
 
 def _listed(tables: Sequence[TableId]) -> str:

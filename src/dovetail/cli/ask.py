@@ -255,7 +255,7 @@ def print_explanation(result: TableSet) -> None:
     if out := explanation["next"]:
         print_line(f"not taken: {out['table']}{_probability(out)}: {out['because']}")
     for reading in explanation.get("readings", ()):
-        print_line(f"another reading{_probability(reading)}: {reading['if']}")
+        print_line(f"another reading{_probability(reading)}: {reading['words']}")
 
 
 def _print_conversation(trace: Sequence[Mapping[str, Any]], asked: Sequence[Any]) -> None:
@@ -318,7 +318,8 @@ def print_set(result: TableSet) -> None:
     if result.joins:
         joins = rich_table("join", "score", "kind")
         for edge in result.joins:
-            joins.add_row(edge.pairs, sureness(edge.score), edge.cardinality)
+            condition = edge.brief(result.names or None)
+            joins.add_row(condition, sureness(edge.score), edge.cardinality)
         screen.print(joins)
     if result.alternatives:
         others = rich_table("or did you mean", "probability", "why")

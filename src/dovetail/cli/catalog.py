@@ -293,12 +293,18 @@ def _print_summary(summary: UpdateSummary[Catalog]) -> None:
         "with other keys or comments": len(summary.redeclared),
     }
     screen = console()
-    total = f"{len(summary.catalog)} tables in {summary.catalog.folder}"
-    if not (summary.added or summary.changed or summary.dropped or summary.redeclared):
-        screen.print(f"Nothing to do: {total} are up to date.")
-    else:
-        parts = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    total = f"{count(len(summary.catalog), 'table')} in {summary.catalog.folder}"
+    parts = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
+    if summary.added or summary.changed or summary.dropped or summary.redeclared:
         screen.print(f"{total}: {parts} ({summary.seconds:.1f} s).")
+    elif summary.remade:
+        remade = ", ".join(summary.remade)
+        screen.print(f"{total}: none changed; made again: {remade} ({summary.seconds:.1f} s).")
+    elif summary.retained:
+        screen.print(f"{total}: none changed as far as they could be read.")
+    else:
+        verb = "is" if len(summary.catalog) == 1 else "are"
+        screen.print(f"Nothing to do: {total} {verb} up to date.")
     for skipped in _skipped_lines(summary.skipped):
         print_line(f"Skipped {skipped}")
     if summary.retained:

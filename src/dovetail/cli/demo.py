@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dovetail.cli.output import QuietOption, console, progress_bar
+from dovetail.text import count
 
 if TYPE_CHECKING:
     from dovetail.api.catalog import Catalog
@@ -73,7 +74,7 @@ def print_next() -> None:
         )
         return
     console().print(
-        f"{len(catalog):,} tables in {catalog.folder}\n"
+        f"{count(len(catalog), 'table')} in {catalog.folder}\n"
         f"  {program} ask 'a question'    which tables answer it, how they join, and SQL\n"
         f"  {program} tables              what there is; show TABLE, joins TABLE\n"
         f"  {program} index               brings it up to date\n"

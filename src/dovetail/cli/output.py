@@ -172,6 +172,7 @@ def rich_table(*headers: str, wrap: bool = True) -> RichTable:
     Without `wrap` every row takes one line, and what is too long for the terminal is cut.
     """
     from rich import box
+    from rich.cells import cell_len
     from rich.containers import Lines
     from rich.measure import Measurement
     from rich.table import Table
@@ -180,7 +181,7 @@ def rich_table(*headers: str, wrap: bool = True) -> RichTable:
     class Cell(Text):
         def __rich_measure__(self, console: Any, options: Any) -> Measurement:
             pieces, lines = _pieces(self.plain), self.plain.splitlines()
-            return Measurement(max(map(len, pieces), default=0), max(map(len, lines), default=0))
+            return Measurement(*(max(map(cell_len, part), default=0) for part in (pieces, lines)))
 
         def wrap(self, console: Any, width: int, **options: Any) -> Lines:
             if not wrap:
@@ -244,14 +245,18 @@ def filled_lines(pieces: Sequence[str], width: int) -> list[str]:
 
     >>> filled_lines(_pieces("crm::stg_customers.no of 2024"), 12)
     ['crm::stg_', 'customers.no', 'of 2024']
+    >>> filled_lines(_pieces("東京都 of 2024"), 5)  # each of these letters takes two cells
+    ['東京', '都 of', '2024']
     """
+    from rich.cells import cell_len, chop_cells
+
     lines = [""]
     for piece in pieces:
-        if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > width:
+        if lines[-1] and cell_len(lines[-1]) + cell_len(piece.rstrip()) > width:
             lines.append("")
         lines[-1] += piece
-        while len(lines[-1].rstrip()) > width:
-            lines[-1:] = [lines[-1][:width], lines[-1][width:]]
+        if cell_len(lines[-1].rstrip()) > width:
+            lines[-1:] = chop_cells(lines[-1], width)
         if piece.endswith("\n"):
             lines.append("")
     return [line.rstrip() for line in lines]

@@ -164,11 +164,9 @@ def joins(
         return
     listing = rich_table("score", "join", "kind", "match rate", "why")
     for edge in edges:
-        pairs = " and ".join(f"{edge.left}.{a} = {edge.right}.{b}" for a, b in edge.columns)
-        pairs += f" where {edge.where}" if edge.when else ""
         rate = f"{edge.match_rate:.0%}"
         why = _join_reasons(edge, opened)
-        listing.add_row(sureness(edge.score), pairs, edge.cardinality, rate, why)
+        listing.add_row(sureness(edge.score), edge.brief(), edge.cardinality, rate, why)
     console().print(listing)
     for edge, check in checked:
         _print_check(edge, check)
@@ -181,7 +179,7 @@ def _print_check(edge: JoinEdge, check: JoinCheck | None) -> None:
     if check is None:
         return
     lost = f"; without a partner: {', '.join(check.orphans)}" if check.orphans else ""
-    print_line(edge.brief)
+    print_line(edge.condition())
     print_line(
         f"{check.matched:,} of {check.rows:,} rows of {edge.left.name} find a partner, each about "
         f"{check.multiplied:,.1f}: {', '.join(check.matching)}{lost}"
@@ -319,7 +317,6 @@ def _join_reasons(edge: JoinEdge, opened: Catalog) -> str:
         ("queries" in evidence, f"joined in {count(evidence.get('queries', 0), 'query')}{sample}"),
         (missing > 0, f"{count(missing, 'value')} without a partner"),
         (several > 0, f"{count(several, 'value')} with several partners"),
-        (bool(edge.transform), transform_words(edge.transform)),
         (bool(edge.when), "what it refers to depends on another column"),
         ("names_only" in evidence, "by name only"),
         ("composite" in evidence, "unique together only"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dovetail import notebook
 from dovetail.domain.sql import query_names, quoted, table_sql, transform_words, transformed_sql
 from dovetail.domain.tables import TableId, short_sources
-from dovetail.text import count
+from dovetail.text import confidence_word, count
 
 # Joins that a notebook lists, and tables that it draws.
 _SHOWN, _DRAWN = 100, 12
@@ -69,13 +69,6 @@ class JoinEdge:
         return f"{pairs} {self.terms}".rstrip()
 
     @property
-    def brief(self) -> str:
-        """Which columns match, by the names of their tables, after which transform, and where."""
-        left, right = table_sql(self.left.name), table_sql(self.right.name)
-        pairs = " AND ".join(f"{left}.{quoted(a)} = {right}.{quoted(b)}" for a, b in self.columns)
-        return f"{pairs} {self.terms}".rstrip()
-
-    @property
     def terms(self) -> str:
         """In words, what must be done before the columns match, and in which rows they do.
 
@@ -119,10 +112,20 @@ class JoinEdge:
         where = [self._where("IN", f"{ends[self.when_right]}.")] if self.when else []
         return " AND ".join(equal + where)
 
+    def brief(self, names: Mapping[TableId, str] | None = None) -> str:
+        """The condition with the transform in words, which is shorter than SQL, if there is one.
+
+        >>> items, orders = TableId("s", "items"), TableId("s", "orders")
+        >>> JoinEdge(items, orders, (("no", "no"),), 1.0, "n:1", 1.0, {}, "zeros").brief()
+        'items.no = orders.no after stripping leading zeros'
+        """
+        plain = replace(self, transform="").condition(names)
+        return f"{plain} {transform_words(self.transform)}".rstrip()
+
     def drawn(self, number: Mapping[TableId, int]) -> notebook.Join:
         """The edge as a notebook draws it, between tables that have a place."""
         ends = number[self.left], number[self.right]
-        return notebook.Join(*ends, self.columns, self.cardinality, self.brief)
+        return notebook.Join(*ends, self.columns, self.cardinality, self.condition())
 
     def to_dict(self) -> dict[str, Any]:
         """The edge as JSON has it."""
@@ -132,6 +135,7 @@ class JoinEdge:
             "columns": [list(pair) for pair in self.columns],
             "condition": self.condition(),
             "score": self.score,
+            "sureness": confidence_word(self.score),
             "cardinality": self.cardinality,
             "match_rate": self.match_rate,
             "evidence": dict(self.evidence),
@@ -166,7 +170,12 @@ class Joins(list[JoinEdge]):
         edges = [edge.drawn(number) for edge in surest(self)] if few else []
         drawn = [notebook.join_graph(drawn_names(tables), edges)] if few else []
         told = (
-            (edge.pairs, notebook.Sure(edge.score), edge.cardinality, f"{edge.match_rate:.0%}")
+            (
+                notebook.Named(edge.condition(), edge.pairs),
+                notebook.Sure(edge.score),
+                edge.cardinality,
+                f"{edge.match_rate:.0%}",
+            )
             for edge in self[:_SHOWN]
         )
         more = f", the first {_SHOWN} shown" if len(self) > _SHOWN else ""

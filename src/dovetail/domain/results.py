@@ -12,7 +12,7 @@ from dovetail.domain.joins import JoinEdge, drawn_names, join_sql
 from dovetail.domain.schema import ddl
 from dovetail.domain.sql import query_names, table_sql
 from dovetail.domain.tables import HasId, Table, TableId, short_sources
-from dovetail.text import count, cut
+from dovetail.text import confidence_word, count, cut
 
 # Characters of the question in a `repr`, tables and members of a family that are named in a line,
 # and tables that are nearest where none fits.
@@ -111,6 +111,7 @@ class Chosen(HasId):
         return {
             **self.id.to_dict(),
             "score": round(self.relevance, 6),
+            "sureness": None if self.connects else confidence_word(self.relevance),
             "stage": self.stage,
             "reason": self.reason,
             "also": list(map(str, self.also)),
@@ -140,6 +141,7 @@ class Alternative:
         return {
             "tables": list(map(str, self.tables)),
             "probability": self.probability,
+            "sureness": confidence_word(self.probability),
             "confidence": self.confidence,
             "reason": self.reason,
         }
@@ -192,6 +194,11 @@ class TableSet:
     def ids(self) -> tuple[TableId, ...]:
         """The ids of the tables, in order."""
         return tuple(chosen.id for chosen in self.tables)
+
+    @property
+    def sureness(self) -> str | None:
+        """The confidence in one word: sure, likely, unsure, guess."""
+        return None if self.confidence is None else confidence_word(self.confidence)
 
     def called(self, table: TableId) -> str:
         """What a query calls a table of the set, as SQL takes it."""
@@ -299,6 +306,7 @@ class TableSet:
             "connected": self.connected,
             **nearest,
             "confidence": self.confidence,
+            "sureness": self.sureness,
             "answerable": self.answerable,
             "uncovered": list(self.uncovered),
             "alternatives": [other.to_dict() for other in self.alternatives],
@@ -346,15 +354,30 @@ class TableSet:
         ]
         if self.joins:
             rows = (
-                (edge.brief, notebook.Sure(edge.score), edge.cardinality) for edge in self.joins
+                (
+                    notebook.Named(edge.condition(self.names or None), edge.pairs),
+                    notebook.Sure(edge.score),
+                    edge.cardinality,
+                )
+                for edge in self.joins
             )
             parts.append(notebook.table(["join", "score", "cardinality"], rows))
         if self.confidence is not None:
             parts.append(notebook.line("confidence: the F1 to expect", self.confidence))
         parts += [notebook.note(warning) for warning in self.warnings]
         if self.alternatives:
+            more = (table for other in self.alternatives for table in other.tables)
+            every = list(dict.fromkeys((*self.ids, *more)))
+            called = dict(zip(every, drawn_names(every), strict=True))
             others = (
-                (", ".join(map(str, other.tables)), notebook.Sure(other.probability), other.reason)
+                (
+                    notebook.Named(
+                        ", ".join(called[table] for table in other.tables),
+                        ", ".join(map(str, other.tables)),
+                    ),
+                    notebook.Sure(other.probability),
+                    other.reason,
+                )
                 for other in self.alternatives
             )
             parts.append(notebook.table(["or did you mean", "probability", "why"], others))

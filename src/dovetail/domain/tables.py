@@ -6,12 +6,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from dovetail import notebook
 from dovetail.errors import ColumnNotFoundError
+from dovetail.text import count
 
 # Columns that an error lists.
 _LISTED = 20
@@ -347,7 +348,8 @@ class Table(HasId):
     `digest` names the contents: equal digests mean equal columns, values and sample, so
     everything derived from a table (its purpose, its vectors, its joins) is kept by digest.
     `keys` and `comment` are what the source declares and says of it: no part of the contents.
-    Where only some rows were read, everything is of those, and `estimate` is of all rows.
+    Where only some rows were read, everything is of those, and `estimate` is of all rows. `called`
+    is what a query calls it, where a catalog gave it.
 
     >>> import dovetail
     >>> table = dovetail.build("shop.sqlite", into="shop")["orders"]
@@ -363,6 +365,7 @@ class Table(HasId):
     keys: DeclaredKeys = NO_KEYS
     comment: str = ""
     estimate: Estimate | None = None
+    called: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
         rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
@@ -376,7 +379,8 @@ class Table(HasId):
             for one in self.columns
         )
         shown = notebook.table(["column", "type", "examples", "comment"], told)
-        return notebook.block(f"{self.id}: {self.rows:,} rows", shown)
+        title = f"{self.called or self.name}: {count(self.rows, 'row')}"
+        return notebook.block(title, shown, beside=str(self.id))
 
     def column(self, name: str) -> Column:
         """The column of this name; ColumnNotFoundError, a KeyError, if there is none."""

@@ -39,6 +39,7 @@ _MOST_HINTS = 5
 _NO_MATCH = "no row of {} matches, in any normal form; it counts all the same"
 _OF = re.compile(r"copy\s+of\s+(.+)", re.IGNORECASE)
 _AND = re.compile(r"\s+and\s+", re.IGNORECASE)
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,14 +316,21 @@ class _Reader:
         return read[entry.section](entry.key, entry.value)
 
     def _table(self, name: str) -> TableId:
-        name = name.strip().strip('"')
-        near = self._by_last.get(SEPARATOR.split(name)[-1].casefold(), [])
-        if near and matches(near, name):
-            return find_table(near, name)
+        name = name.strip()
+        if fitting := self._fitting(name):
+            return fitting[0] if len(fitting) == 1 else find_table(fitting, _unquoted(name))
         if self._hints <= 0:
             raise TableNotFoundError(f"there is no table {name!r}")
         self._hints -= 1
         return find_table(self._catalog.ids, name)
+
+    def _fitting(self, name: str) -> list[TableId]:
+        """The tables that a name fits, as it is or as SQL quotes it."""
+        for written in dict.fromkeys((name, _unquoted(name))):
+            near = self._by_last.get(SEPARATOR.split(written)[-1].casefold(), [])
+            if fitting := matches(near, written):
+                return fitting
+        return []
 
     def _tables(self, names: str) -> tuple[TableId, ...]:
         return tuple(self._table(name) for name in names.split(",") if name.strip())
@@ -332,16 +340,15 @@ class _Reader:
         text = text.strip()
         cuts = [at for at, char in enumerate(text) if char == "."][::-1]
         for at in cuts:
-            table, column = text[:at], text[at + 1 :].strip().strip('"')
-            near = self._by_last.get(SEPARATOR.split(table.strip())[-1].casefold(), [])
-            if not matches(near, table.strip()):
+            table, column = text[:at].strip(), text[at + 1 :].strip()
+            if not self._fitting(table):
                 continue
             profile = self._catalog[self._table(table)]
-            named = {one.name.casefold(): one.name for one in profile.columns}
-            if column in (one.name for one in profile.columns):
-                return profile, column
-            if column.casefold() in named:
-                return profile, named[column.casefold()]
+            names = [one.name for one in profile.columns]
+            by_name = {name.casefold(): name for name in names} | {name: name for name in names}
+            for written in (column, column.casefold(), _unquoted(column)):
+                if written in by_name:
+                    return profile, by_name[written]
             profile.column(column)  # raises, with the columns there are
         if not cuts:
             raise ValueError(f"{text!r} names no column: write table.column")
@@ -370,13 +377,9 @@ class _Reader:
 
     def _whole(self, one: str, other: str) -> tuple[TableId, TableId] | None:
         """Two tables as a whole, where both sides name one."""
-        tables = []
-        for side in (one.strip(), other.strip()):
-            near = self._by_last.get(SEPARATOR.split(side)[-1].casefold(), [])
-            if not matches(near, side):
-                return None
-            tables.append(find_table(near, side))
-        return tables[0], tables[1]
+        if all(self._fitting(side.strip()) for side in (one, other)):
+            return self._table(one), self._table(other)
+        return None
 
     def _mark(self, key: str, value: str) -> tuple[str, object]:
         table = self._table(key)
@@ -402,8 +405,7 @@ class _Reader:
 
     def _table_or_column(self, name: str) -> tuple[TableId, str]:
         """The table that a name stands for, and the column, where it names one of a table."""
-        near = self._by_last.get(SEPARATOR.split(name)[-1].casefold(), [])
-        if matches(near, name) or "." not in name:
+        if self._fitting(name) or "." not in name:
             return self._table(name), ""
         table, column = self._column(name)
         return table.id, column
@@ -464,3 +466,12 @@ def file_of(catalog: CatalogReader) -> Path:
     if catalog.notes_file is None:
         raise UsageError("notes are not used (the setting use_notes); turn them on to write some")
     return catalog.notes_file
+
+
+def _unquoted(name: str) -> str:
+    """A name without the quotes that SQL puts around its parts.
+
+    >>> _unquoted('sales."order 2024"'), _unquoted("orders")
+    ('sales.order 2024', 'orders')
+    """
+    return _QUOTED.sub(lambda part: part[1].replace('""', '"'), name)

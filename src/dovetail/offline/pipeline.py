@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from dovetail.catalog.generation import EVIDENCE, FAMILIES, JOINS, SEARCH
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.writer import writing
 from dovetail.domain import Skipped
@@ -37,6 +38,9 @@ from dovetail.offline.written import with_what_people_wrote
 from dovetail.plugins import open_engine
 from dovetail.ports import LLM, Engine
 from dovetail.settings import Settings
+
+# The parts of a catalog that are made from its records, in words.
+_MADE = {EVIDENCE: "joins", JOINS: "joins", FAMILIES: "families", SEARCH: "search index"}
 
 
 def update(
@@ -176,7 +180,15 @@ class _Line:
         if (summary.added or summary.changed) and not catalog.no_values:
             summary = replace(summary, masked=dict(sorted(catalog.records.masked().items())))
         notices = (*sorted(plan.notices), *written.notices)
-        return replace(summary, note=note, notices=notices)
+        return replace(summary, note=note, notices=notices, remade=_remade(current, catalog))
+
+
+def _remade(before: CatalogReader | None, after: CatalogReader) -> tuple[str, ...]:
+    """What a generation has not taken over from the last one, in words."""
+    if before is None:
+        return ()
+    old, new = before.manifest.parts, after.manifest.parts
+    return tuple(dict.fromkeys(_MADE[name] for name in _MADE if old.get(name) != new.get(name)))
 
 
 def _refuse_losses(skipped: Sequence[Skipped], before: Sequence[Skipped]) -> None:

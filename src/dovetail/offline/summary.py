@@ -92,7 +92,8 @@ class UpdateSummary(Generic[Opened]):
     a language model was asked for them; `stages` has the seconds of each stage. `redeclared` are
     tables with the same contents, whose declared keys or comments are others than before, and
     `notices` lines on keys that a source did not tell, and on what of a dbt project was used.
-    `masked` counts the columns in which something is not shown, by what it is.
+    `masked` counts the columns in which something is not shown, by what it is. `remade` are parts
+    of the catalog that were made again, such as joins that an earlier version scored.
 
     >>> import dovetail
     >>> summary = dovetail.update(["shop.sqlite"], into="shop")
@@ -115,6 +116,7 @@ class UpdateSummary(Generic[Opened]):
     redeclared: tuple[TableId, ...] = ()
     notices: tuple[str, ...] = ()
     masked: Mapping[str, int] = field(default_factory=dict)
+    remade: tuple[str, ...] = ()
 
     def over(self, catalog: Other) -> UpdateSummary[Other]:
         """The same summary with the catalog as its caller has it."""
@@ -145,6 +147,7 @@ class UpdateSummary(Generic[Opened]):
             "note": self.note,
             "notices": list(self.notices),
             "masked": dict(self.masked),
+            "remade": list(self.remade),
             "seconds": round(self.seconds, 3),
             "stages": stages,
             **({"descriptions": asdict(self.descriptions)} if self.descriptions else {}),

@@ -189,7 +189,7 @@ class _Explainer:
         names = ", ".join(str(one) for one in tables[:_NAMED])
         words = ", ".join(self._covered(indices))
         right = f"right if {names} is what it means by {words or 'all of it'}"
-        return {"tables": list(map(str, tables)), "probability": probability, "if": right}
+        return {"tables": list(map(str, tables)), "probability": probability, "words": right}
 
     def _content(self) -> list[str]:
         """The words that say what the question is about."""

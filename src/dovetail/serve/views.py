@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import pyarrow as pa
 from pydantic import BaseModel
@@ -23,7 +23,7 @@ from dovetail.domain.schema import ddl
 from dovetail.domain.tables import NUMBERS, with_source_names
 from dovetail.errors import DovetailError, NotFoundError
 from dovetail.serve.query_parts import QueryParts
-from dovetail.text import cut, one_line, sql_for_model, sql_lines
+from dovetail.text import confidence_word, cut, one_line, sql_for_model, sql_lines
 
 # Phrases to look for that are taken, of which the first few are searched, and characters of each.
 MOST_PHRASES, LONGEST_PHRASE = 20, 1_000
@@ -43,6 +43,10 @@ _EXACT = 2**53
 
 # The folders before the name of a file; an address of the web is none.
 _FOLDERS = re.compile(r"(?<![\w./:])/(?:[^\s/'\":;,]+/)+")
+
+
+# How sure something is, in one word, beside its number.
+Sureness = Literal["sure", "likely", "unsure", "guess"]
 
 
 class TableRef(BaseModel):
@@ -65,11 +69,13 @@ class RankedTable(TableRef):
 class ChosenTable(TableRef):
     """A table of a set: why it is there, and how surely it is needed (0 to 1).
 
-    `stage` is where it came in: `connect` for a table that only connects the others. `also` are its
-    copies and partitions, which the table here represents.
+    `sureness` is that in one word. `stage` is where it came in: `connect` for a table that only
+    connects the others, which has no word. `also` are its copies and partitions, which the table
+    here represents.
     """
 
     score: float
+    sureness: Sureness | None
     stage: str
     reason: str
     also: list[str]
@@ -82,6 +88,7 @@ class JoinBrief(BaseModel):
     right: str
     condition: str
     score: float
+    sureness: Sureness
     cardinality: str
     match_rate: float
 
@@ -122,12 +129,14 @@ class KeyDomainView(BaseModel):
 class OtherSet(BaseModel):
     """Another set that the question could mean, and the F1 to expect of it.
 
-    `probability` is that of this reading of the question, `reason` what speaks for it.
+    `probability` is that of this reading of the question, `sureness` that in one word, `reason`
+    what speaks for it.
     """
 
     tables: list[str]
     confidence: float
     probability: float
+    sureness: Sureness
     reason: str
 
 
@@ -173,6 +182,7 @@ class FoundTables(BaseModel):
     tables: list[FoundTable] = []
     joins: list[str] = []
     confidence: float | None = None
+    sureness: Sureness | None = None
     warnings: list[str] = []
     ddl: str = ""
     skeleton: str = ""
@@ -182,6 +192,48 @@ class FoundTables(BaseModel):
     candidates: list[CandidateBrief] = []
     candidate_joins: list[str] = []
     truncated: bool = False
+
+
+class Because(BaseModel):
+    """A thing that decided over a table, in words; `without` is the probability without it."""
+
+    thing: str
+    words: str
+    without: float | None = None
+
+
+class ExplainedTable(BaseModel):
+    """What decided over a table of a set; one that only connects the others has no probability."""
+
+    table: str
+    probability: float | None = None
+    because: list[Because]
+
+
+class NextTable(BaseModel):
+    """The best table that stayed out, and why."""
+
+    table: str
+    probability: float
+    because: str
+
+
+class ExplainedReading(BaseModel):
+    """Another set that could be meant; `words` say when it is the right one."""
+
+    tables: list[str]
+    probability: float
+    words: str
+
+
+class Explanation(BaseModel):
+    """What decided over a set: table by table, why it suffices, the best table that stayed out, and
+    the next readings."""
+
+    tables: list[ExplainedTable]
+    suffices: str = ""
+    next: NextTable | None
+    readings: list[ExplainedReading] = []
 
 
 class TableSetDetail(BaseModel):
@@ -202,6 +254,7 @@ class TableSetDetail(BaseModel):
     joins: list[JoinDetail]
     connected: bool
     confidence: float | None
+    sureness: Sureness | None
     alternatives: list[OtherReading]
     nearest: list[str]
     candidates: list[CandidateBrief]
@@ -211,7 +264,7 @@ class TableSetDetail(BaseModel):
     truncated: bool
     skeleton: str
     reading: str
-    explanation: dict[str, Any] | None
+    explanation: Explanation | None
     parts: QueryParts
     answerable: float | None
     uncovered: list[str]
@@ -388,10 +441,11 @@ def found_tables(catalog: Catalog, found: TableSet) -> FoundTables:
             for one in found.tables
         ],
         joins=[
-            f"{edge.condition(found.names)} ({edge.cardinality}, {edge.score:.2f})"
+            f"{edge.condition(found.names)} ({edge.cardinality}, {_sure(edge)})"
             for edge in found.joins
         ],
         confidence=found.confidence,
+        sureness=cast("Sureness | None", found.sureness),
         warnings=list(found.warnings),
         reading=found.reading,
         alternatives=[list(map(str, other.tables)) for other in found.alternatives],
@@ -412,7 +466,11 @@ def found_tables(catalog: Catalog, found: TableSet) -> FoundTables:
 
 
 def _conditions(edges: Iterable[JoinEdge]) -> list[str]:
-    return [f"{edge.condition()} ({edge.score:.2f})" for edge in edges]
+    return [f"{edge.condition()} ({_sure(edge)})" for edge in edges]
+
+
+def _sure(edge: JoinEdge) -> str:
+    return f"{confidence_word(edge.score)} {edge.score:.2f}"
 
 
 def set_json(catalog: Catalog, found: TableSet) -> TableSetDetail:

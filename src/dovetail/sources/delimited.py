@@ -19,6 +19,7 @@ import pyarrow as pa
 from dovetail.errors import SourceError, UsageError
 from dovetail.sources import duck
 from dovetail.sources.text_encoding import marked_encoding
+from dovetail.text import count
 
 _DELIMITERS = ",;\t|"
 _FIRST_LOOK = 1 << 16
@@ -106,7 +107,7 @@ def ragged_lines(file: str, dialect: Dialect, *, long_lines: bool) -> dict[str, 
             f"{len(rejected):,} of {lines:,} lines do not have {wanted} values (line {line:,} has "
             f"{values}); say which line names the columns: dovetail index FILE --csv header=N"
         )
-    more = f", as {len(rejected) - 1:,} more lines do not" if len(rejected) > 1 else ""
+    more = f"; {count(len(rejected) - 1, 'more line')} left out too" if len(rejected) > 1 else ""
     noun = "value" if values == "1" else "values"
     return {f"line {line:,}": f"has {values} {noun}, not {wanted}{more}"}
 
