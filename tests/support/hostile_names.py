@@ -44,11 +44,12 @@ PLAIN = Settings(embedder="none", use_notes=False, workers=1)
 _LINES = frozenset(("ddl", "skeleton", "prompt", "sql"))
 _TAGS = frozenset(
     ("div", "p", "b", "table", "thead", "tbody", "tr", "th", "td", "pre", "svg", "g", "title",
-     "rect", "text", "path")
+     "rect", "text", "path", "span")
 )  # fmt: skip
 _ATTRIBUTES = frozenset(
     ("style", "xmlns", "width", "height", "viewbox", "role", "aria-label", "font-family",
-     "font-size", "x", "y", "rx", "fill", "stroke", "stroke-width", "stroke-dasharray", "d")
+     "font-size", "x", "y", "rx", "fill", "stroke", "stroke-width", "stroke-dasharray", "d",
+     "title")
 )  # fmt: skip
 _KINDS: dict[str, tuple[str, ...]] = {
     "quotes": ('"', '""', "'", "''", "`", "``", "]", "[", "$$", "$a$", "\\'", '\\"', "\u00b4",

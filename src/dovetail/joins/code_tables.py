@@ -195,7 +195,7 @@ class _Finder:
             if match.name >= _NAMED:
                 by_name[match.list.code].add(match.list.name)
         for column, every in by_column.items():
-            told = self._telling(column)
+            told = self._alone_holds(column)
             tables = [match.list.code for match in every]
             possible = [
                 replace(match, value=told * (tables.count(match.list.code) == 1))
@@ -269,7 +269,7 @@ class _Finder:
         ends = ((*about[start:], *called) for start in range(len(about)))
         return _MADE_OF * any(is_made_of(letters, name) for name in ends)
 
-    def _telling(self, column: int) -> float:
+    def _alone_holds(self, column: int) -> float:
         """How far it tells a list that it alone holds the texts of a column: Y and N, letters and
         numbers are in many."""
         if self.arrays.number[column] or any(len(text) < 2 for text in self.examples[column]):

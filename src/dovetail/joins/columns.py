@@ -35,7 +35,13 @@ from dovetail.joins.sketches import SetFacts, SketchLookup, holding, ranges_of, 
 from dovetail.names.conventions import naming_conventions
 from dovetail.names.references import refers
 from dovetail.names.table_name import entity, qualifier, unqualified, without_affixes
-from dovetail.names.words import core, identifies, is_language, without_table_prefix
+from dovetail.names.words import (
+    core,
+    identifies,
+    is_language,
+    own_prefixes,
+    without_table_prefix,
+)
 from dovetail.ports import Json
 
 # A day, a month or a quarter as people write it, with the time of day or without.
@@ -231,7 +237,7 @@ class ColumnArrays:
         passes = passes or ValuePasses(CatalogValues(catalog))
         names = columns["name"].to_pylist()
         ends = np.append(0, np.cumsum(widths)).tolist()
-        called = [without_table_prefix(names[at:end]) for at, end in pairwise(ends)]
+        called = _called([table.name for table in catalog.ids], names, ends)
         return cls(
             ids=catalog.ids,
             rows=rows,
@@ -543,6 +549,15 @@ def _periods(columns: pa.Table, filled: Ints) -> Flags:
         ends = kinds[column] not in NUMBERS or bool(_PERIOD.fullmatch(high[column] or ""))
         flags[column] = ends and all(map(_PERIOD.fullmatch, examples[column].as_py()))
     return flags
+
+
+def _called(
+    tables: Sequence[str], names: Sequence[str], ends: Sequence[int]
+) -> list[Sequence[str]]:
+    """What the columns of each table are called without a prefix of theirs alone."""
+    columns = [names[at:end] for at, end in pairwise(ends)]
+    own = own_prefixes([(unqualified(t), c) for t, c in zip(tables, columns, strict=True)])
+    return [without_table_prefix(*each) for each in zip(columns, own, strict=True)]
 
 
 def _firsts(table: Ints, constant: Flags) -> Flags:

@@ -31,7 +31,7 @@ from dovetail.joins.features import Weights
 from dovetail.joins.rows import RowHashes, RowQuestions, RowReader, mixed_in, row_tuples
 from dovetail.names.references import refers
 from dovetail.names.table_name import entity
-from dovetail.names.words import Words, core, words
+from dovetail.names.words import Words, core, is_position, words
 from dovetail.ports import Json
 
 # A name that more columns share than this says nothing of which of them belong together.
@@ -81,7 +81,8 @@ class CompositeKeys:
     The parent has no key column, and one part names it, for two children of the same parents
     share their keys too. It is the likelier the parent if it is the only one: where several tables
     hold the same columns, the one they are a key of is what the others refer to. Within one source
-    the only one needs no name, if the values of the columns together are beyond chance.
+    the only one needs no name, if the values of the columns together are beyond chance; but what is
+    numbered under the same parent (line 1, 2, 3) may be two things.
     """
 
     arrays: ColumnArrays
@@ -97,7 +98,12 @@ class CompositeKeys:
         for edge in edges:
             if parents[_referring(edge)] == 1 and edge.evidence["name"]:
                 yield _raised(edge, self.weights.key)
-            elif _holds_all(edge) and wholly[_referring(edge)] == 1 and self._within_source(edge):
+            elif (
+                _holds_all(edge)
+                and wholly[_referring(edge)] == 1
+                and self._within_source(edge)
+                and "numbered" not in edge.evidence
+            ):
                 yield _raised(edge, _ONLY)
             else:
                 yield edge
@@ -325,6 +331,7 @@ class CompositeKeys:
         value = self._value(keys, counts.key, counts.distinct)
         logit = self._logit(name, value, convention, share)
         logit -= self.weights.transform * bool(transform)
+        numbered = any(is_position(arrays.called[column]) for column in own)
         return JoinEdge(
             left=arrays.ids[child],
             right=arrays.ids[parent],
@@ -338,6 +345,7 @@ class CompositeKeys:
                 "name": round(name, 6),
                 "value": round(float(value), 6),
                 "logit": round(float(logit), 6),
+                **({"numbered": 1.0} if numbered else {}),
             },
             transform=transform,
         )

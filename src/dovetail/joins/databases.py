@@ -21,9 +21,9 @@ from dovetail.names.references import ROLE
 from dovetail.names.table_name import TableName, entity
 from dovetail.names.words import plain, words
 
-# The share of columns that versions of one table have in common, and nats by which a version of the
-# child's own table yields to every other parent.
-_ALIKE, _VERSION = 0.7, 20.0
+# The share of columns that versions of one table have in common, of those of the one with fewer and
+# of the other, and nats by which a version of the child's own table yields to every other parent.
+_ALIKE, _OF_MORE, _VERSION = 0.7, 0.6, 20.0
 # The share of the rows found in a satellite that its master must hold.
 _AS_MANY = 0.95
 # How far words must name a parent for others that nothing names to be none, and what values say
@@ -182,7 +182,8 @@ def same_thing(arrays: ColumnArrays, left: Ints, right: Ints) -> Flags:
     near = np.flatnonzero(about[left] == about[right])
     for at in near.tolist():
         one, other = columns[int(left[at])], columns[int(right[at])]
-        same[at] = len(one & other) >= _ALIKE * min(len(one), len(other))
+        less, more = sorted((len(one), len(other)))
+        same[at] = len(one & other) >= max(_ALIKE * less, _OF_MORE * more)
     return same
 
 

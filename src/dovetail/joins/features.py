@@ -17,7 +17,7 @@ from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.sketches import commonness
 from dovetail.names.references import References, abbreviates
 from dovetail.names.table_name import CopyMarks, entity, is_layer
-from dovetail.names.words import Words, core, counts, ends_in_id, identifies, is_position
+from dovetail.names.words import Words, core, counts, has_id_word, identifies, is_position
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,9 @@ _FEW = 20
 _SOME = 4
 # How much more than a number of any other name one that is called a count is a measure.
 _COUNT = 2.0
-# Codes in common that are no chance, and the share of rows that must be found if they are names.
-_CODES, _ALL_NAMES = 10, 0.95
+# Codes in common that are no chance, and the share of rows that must be found if they are names,
+# or the key of a subtype.
+_CODES, _ALL_ROWS = 10, 0.95
 # The share of rows that must be in a key for them to miss its gaps, and nats that settle it.
 _ALL_IN, _GAPS = 0.99, 20.0
 # How far a table of a warehouse's layers is a copy.
@@ -158,7 +159,7 @@ class ColumnFacts:
         every = np.arange(len(arrays))
         id_word, count_word, position, key_word = (
             np.array([says(name) for name in names.dictionary], dtype=np.bool_)[names.codes]
-            for says in (identifies, counts, is_position, ends_in_id)
+            for says in (identifies, counts, is_position, has_id_word)
         )
         first = arrays.first
         # How far a column is named after its own table, both ways round: the head word must agree.
@@ -442,15 +443,22 @@ class PairFeatures:
         first = self.sources_count * (1 - across) * facts.counter[parent] * exact
         same = np.where(facts.names_key[parent] | (first > 0), to_column, 0)
         measure, none = facts.plain[child] * np.minimum(named, 1 - same), np.zeros(len(child))
-        measure = np.where(both, 0, measure)
+        # Numbers that only match because letters were cut on the other side may be hours.
+        cut = self.behind_letters[parent] & ~self.behind_letters[child]
+        measure = np.where(both & ~cut, 0, measure)
         measure = measure * (1 - self._between_gaps(candidates, across))
         measure = np.where(facts.counts[child], facts.plain[child] * _COUNT, measure)
         measure = np.maximum(measure, facts.position[child] * (_COUNT - exact))
-        # A key inside a key, no word in common, values beyond chance: a table of a subtype.
+        # A key wholly inside a key, no word in common, values beyond chance: a table of a subtype.
         # Codes of one system's key in another's: two masters of one domain.
-        subtype = value * facts.own_name[parent] * (to_column == 0)
-        code = self._code(candidates, across)
+        wholly = candidates.rows >= _ALL_ROWS * self.filled[child]
+        subtype = value * facts.own_name[parent] * (to_column == 0) * wholly
+        # A system's own key refers to another of its keys with all its rows or none.
+        partial = (across == 0) & facts.counter[child] & facts.names_key[child] & ~wholly
+        code = np.where(partial, 0.0, self._code(candidates, across))
         masters = across * np.where(both & ~number, code, 0)
+        # Codes may read as months, as some of their list do, where the names are the same.
+        calendar = facts.period[child] | ((facts.day[child] != facts.day[parent]) & (name == 0))
         features = Features(
             name=name,
             value=value,
@@ -465,9 +473,7 @@ class PairFeatures:
             copy=np.maximum(self.copies.copied(*tables), self._made_from_others(*tables)),
             source=(self.sources_count - across) * ~self.files[tables[0]],
             across=across,
-            calendar=(facts.period[child] | (facts.day[child] != facts.day[parent])).astype(
-                np.float64
-            ),
+            calendar=calendar.astype(np.float64),
             number=(number & ~self.behind_letters[child]).astype(np.float64),
             few=facts.few[parent],
             prefix=self._prefix(child, parent, name),
@@ -485,7 +491,7 @@ class PairFeatures:
         codes = facts.code[child] & facts.code[parent]
         names = (across > 0) & facts.names[child] & facts.names[parent]
         names &= self.files[self.table[child]] & ~self.files[self.table[parent]]
-        names &= (facts.repeat[parent] == 0) & (candidates.rows >= _ALL_NAMES * self.filled[child])
+        names &= (facts.repeat[parent] == 0) & (candidates.rows >= _ALL_ROWS * self.filled[child])
         shared = np.minimum(candidates.shared / _CODES, 1)
         code: Floats = np.where(codes | names, shared, 0.0)
         return code

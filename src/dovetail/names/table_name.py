@@ -22,7 +22,7 @@ from functools import lru_cache
 import numpy as np
 
 from dovetail.arrays import Encoded, Floats, Ints, once, padded
-from dovetail.names.words import PREPOSITIONS, Words, singular, split, words
+from dovetail.names.words import ID_WORDS, PREPOSITIONS, Words, singular, split, words
 
 
 class Marker(StrEnum):
@@ -150,14 +150,16 @@ def unqualified(name: str) -> str:
 
 # Tables of one schema, at least, whose first or last letter can be an affix; how many of them have
 # it then, and letters that are left of a name.
+# Letters that are cut from the front of all names, at most.
+_LONGEST_FRONT = 3
 _SEVERAL, _PREFIXED, _SUFFIXED, _LEAST_LEFT = 10, 0.95, 0.75, 4
 _ONE_WORD = re.compile(r"([^\W\d_]+)(\d*)")
 
 
 def without_affixes(names: Sequence[str]) -> list[str]:
-    """The names of a schema's tables without the letter that all begin or most end with, where they
-    are one word each: FCLIENTP and FARTICLP are a client and an article, physical files. An s says
-    that there are several.
+    """The names of a schema's tables without the letters that all begin with, three at most, and
+    the one that most end with, where they are one word each: FCLIENTP and FARTICLP are a client and
+    an article, physical files. An s says that there are several.
 
     >>> files = ["FCLIENTP", "FARTICLP", *(f"F{letter}ENTP" for letter in "ABCDEGHI")]
     >>> without_affixes(files)[:2], without_affixes(["FCLIENTP"])
@@ -167,22 +169,36 @@ def without_affixes(names: Sequence[str]) -> list[str]:
     words = [one[1] for one in taken if one]
     if len(words) < max(_SEVERAL, _PREFIXED * len(names)):
         return list(names)
-    (first, firsts), (last, lasts) = (
-        Counter(word[end].casefold() for word in words).most_common(1)[0] for end in (0, -1)
-    )
-    front = first if firsts >= _PREFIXED * len(words) else ""
+    front = _front(words)
+    last, lasts = Counter(word[-1].casefold() for word in words).most_common(1)[0]
     back = last if lasts >= _SUFFIXED * len(words) and last != "s" else ""
 
     def shorter(name: str, one: re.Match[str] | None) -> str:
         if one is None:
             return name
         word, digits = one.groups()
-        cut = word[bool(front) and word[0].casefold() == front :]
+        cut = word[len(front) :] if word.casefold().startswith(front) else word
         if back and cut[-1:].casefold() == back:
             cut = cut[:-1]
         return cut + digits if len(cut) >= _LEAST_LEFT else name
 
     return [shorter(name, one) for name, one in zip(names, taken, strict=True)]
+
+
+def _front(names: Sequence[str]) -> str:
+    """The letters that nearly all names begin with, unless they are so many that they are a word.
+
+    >>> _front(["CVCAMPUS", "CVCOLLEG", "CVTERMCD"]), _front(["orderhead", "orderline"])
+    ('cv', '')
+    """
+    front = ""
+    while len(front) <= _LONGEST_FRONT:
+        longer = Counter(name[: len(front) + 1].casefold() for name in names)
+        most, times = longer.most_common(1)[0]
+        if times < _PREFIXED * len(names) or len(most) == len(front):
+            return front
+        front = most
+    return ""
 
 
 _LAYERS = frozenset(("dim", "fct", "fact"))
@@ -198,15 +214,25 @@ def is_layer(name: str) -> bool:
     return bool(_LAYERS & {*every[:1], *every[-1:]})
 
 
+# The master file or the header of something, run together as in systems with short names.
+_MASTER = re.compile(r"(?i)^([a-z]{2,7})(mst|hdr)$")
+
+
 @lru_cache(maxsize=1 << 17)
 def entity(name: str) -> Words:
     """The thing a table is about, its head noun last.
 
     >>> entity("tbl_customers"), entity("products_for_hire"), entity("crm.customers")
     (('customer',), ('for', 'hire', 'product'), ('customer',))
+    >>> entity("CUSMST"), entity("CLMHDR")
+    (('cus',), ('clm',))
+    >>> entity("reason_codes"), entity("TERMCD")
+    (('reason',), ('term',))
     """
-    every = words(unqualified(name))
+    every = words(_MASTER.sub(r"\1 \2", unqualified(name)))
     about = tuple(w for w in every if w not in _TABLE_WORDS and not w.isdecimal()) or every
+    # A list of codes is of what these are codes of.
+    about = about[:-1] if len(about) > 1 and about[-1] in ID_WORDS else about
     for at, word in enumerate(about):
         if word in PREPOSITIONS and 0 < at < len(about) - 1:
             return about[at:] + about[:at]

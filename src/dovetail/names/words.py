@@ -36,7 +36,7 @@ ID_WORDS = frozenset(
 # Those that are often glued to a stem in lower case: custid, empno, deptcode.
 _GLUED = (
     *("nummer", "uuid", "guid", "code", "kode", "nbr", "num", "cde", "cod", "kod", "key"),
-    *("id", "no", "nr", "fk", "pk"),
+    *("id", "no", "nr", "fk", "pk", "cd"),
 )
 # English words that merely end like that.
 _NOT_GLUED = frozenset(
@@ -198,14 +198,18 @@ def plural(word: str) -> str:
 def core(column: str) -> Words:
     """What a column's name says besides identifying, its head noun last: nothing, for a bare `id`.
 
-    Where the id-word stands in front, as it does in Romance languages, so does the head.
+    Where the id-word stands in front, as it does in Romance languages, so does the head; where it
+    stands between, what follows is a role.
 
-    >>> core("customer_no"), core("num_cliente_web"), core("id")
-    (('customer',), ('web', 'cliente'), ())
+    >>> core("customer_no"), core("num_cliente_web"), core("id"), core("TERM_CODE_ENTRY")
+    (('customer',), ('web', 'cliente'), (), ('entry', 'term'))
     """
-    every = words(column)
-    said = tuple(word for word in every if word not in ID_WORDS and not word.isdecimal())
-    return said[::-1] if every and every[0] in ID_WORDS and every[-1] not in ID_WORDS else said
+    every = [word for word in words(column) if not word.isdecimal()]
+    said = tuple(word for word in every if word not in ID_WORDS)
+    at = next((at for at, word in enumerate(every) if word in ID_WORDS), len(every))
+    if at == 0 and every and every[-1] not in ID_WORDS:
+        return said[::-1]
+    return said[at:] + said[:at]
 
 
 @lru_cache(maxsize=1 << 17)
@@ -231,14 +235,13 @@ def _counts_in_front(column: str) -> bool:
 
 
 @lru_cache(maxsize=1 << 17)
-def ends_in_id(column: str) -> bool:
-    """Whether a name of several words ends in an id-word that stands by itself.
+def has_id_word(column: str) -> bool:
+    """Whether an id-word that stands by itself follows the first word of a name.
 
-    >>> ends_in_id("date_key"), ends_in_id("giorno"), ends_in_id("day")
-    (True, False, False)
+    >>> has_id_word("date_key"), has_id_word("TERM_CODE_ENTRY"), has_id_word("giorno")
+    (True, True, False)
     """
-    parts = split(column)
-    return len(parts) > 1 and parts[-1] in ID_WORDS
+    return not ID_WORDS.isdisjoint(split(column)[1:])
 
 
 @lru_cache(maxsize=1 << 17)
@@ -301,24 +304,56 @@ _MOST_HAVE = 0.8
 _RUN_TOGETHER = re.compile(r"[A-Z]{2}[A-Z0-9#$@]{2,8}")
 
 
-def without_table_prefix(columns: Sequence[str]) -> list[str]:
-    """The names of a table's columns without a short prefix that nearly all of them have.
+def without_table_prefix(columns: Sequence[str], own: str = "") -> list[str]:
+    """The names of a table's columns without a short prefix that nearly all of them have, or
+    without its `own` name in front of them.
 
     >>> without_table_prefix(["l_orderkey", "l_partkey", "l_comment"])
     ['orderkey', 'partkey', 'comment']
     >>> without_table_prefix(["CDNUM", "CDETB", "CDDAT", "CDFOU"])
     ['NUM', 'ETB', 'DAT', 'FOU']
+    >>> without_table_prefix(["PAKNR", "PAKBEZ", "PAKPRS"])
+    ['PAKNR', 'PAKBEZ', 'PAKPRS']
+    >>> without_table_prefix(["SPPERS_UID", "SPPERS_NAME", "SPPERS_BIRTH"], "SPPERS")
+    ['UID', 'NAME', 'BIRTH']
     """
     first = _PREFIX.match(columns[0]) if len(columns) > 2 else None
     prefix = first[0].casefold() if first else ""
     if len(columns) > 2 and all(_RUN_TOGETHER.fullmatch(name) for name in columns):
-        prefix = columns[0][:2].casefold()
-    if not prefix:
-        return list(columns)
-    have = sum(name.casefold().startswith(prefix) for name in columns)
-    if have < _MOST_HAVE * len(columns):
+        # Of more letters in common it is a word, which others may be called by as well.
+        prefix = columns[0][: 0 if _have(columns, columns[0][:3].casefold()) else 2].casefold()
+    prefix = prefix or own.casefold() + "_" * bool(own)
+    if not prefix or not _have(columns, prefix):
         return list(columns)
     return [
         name[len(prefix) :] if name.casefold().startswith(prefix) and name[len(prefix) :] else name
         for name in columns
+    ]
+
+
+def _have(columns: Sequence[str], prefix: str) -> bool:
+    """Whether nearly all names begin with a prefix."""
+    have = sum(name.casefold().startswith(prefix) for name in columns)
+    return have >= _MOST_HAVE * len(columns)
+
+
+def own_prefixes(tables: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+    """The name that each table puts in front of its columns, empty for none; given the names of
+    tables and of their columns.
+
+    That it is the table's alone shows where no other uses it but for nearly all columns, as a copy
+    does: what refers to `customer.customer_id` is called so too.
+
+    >>> person = ("SPPERS", ["SPPERS_UID", "SPPERS_NAME"])
+    >>> own_prefixes([person, ("customer", ["customer_id"]), ("orders", ["id", "customer_id"])])
+    ['SPPERS', '', '']
+    """
+    mixed = set()
+    for _, columns in tables:
+        for front in {name.partition("_")[0].casefold() for name in columns if "_" in name}:
+            if not _have(columns, f"{front}_"):
+                mixed.add(front)
+    return [
+        "" if name.casefold() in mixed or not _have(columns, f"{name}_".casefold()) else name
+        for name, columns in tables
     ]
