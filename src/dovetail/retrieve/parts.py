@@ -121,6 +121,7 @@ def parts_of(reading: Reading) -> Json:
         "distinct": reading.distinct,
         "both": reading.both,
         "everything": reading.everything,
+        "open": list(reading.open),
     }
 
 
