@@ -51,6 +51,17 @@ def test_the_sentence_says_how_it_was_read_and_a_chip_is_removed(page: Page, url
     expect(page.locator("#rows tbody")).to_have_text("120")
 
 
+def test_a_word_without_a_part_is_told_until_the_query_is_changed(page: Page, url: str) -> None:
+    ask(page, url, "How many orders were gigantic, per customer?")
+    expect(page.locator("#open")).to_have_text("Open, and not in the query: what is 'gigantic'?")
+    expect(page.locator("#sql")).to_have_value(re.compile("^-- open: what is 'gigantic'"))
+    page.locator(".chip.group .chip-x").click()
+    expect(page.locator("#open")).to_be_hidden()
+    expect(page.locator("#sql")).not_to_have_value(re.compile("open"))
+    page.go_back()
+    expect(page.locator("#open")).to_be_visible()
+
+
 def test_a_query_is_built_charted_sorted_and_survives_a_link(page: Page, url: str) -> None:
     ask(page, url, COUNTED, OF_SHOP)
     add(page, "group", "shop::orders\ncustomer_no")
