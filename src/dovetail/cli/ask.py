@@ -31,7 +31,7 @@ from dovetail.cli.output import (
 )
 from dovetail.cli.sql import Form, give
 from dovetail.errors import ModelError, UsageError
-from dovetail.text import count
+from dovetail.text import count, sql_line
 
 if TYPE_CHECKING:
     from dovetail.answer.results import Answer
@@ -148,7 +148,7 @@ def ask(
         _exit_if_nothing_fits(result, failure)
         return
     if answer and form.fills_output:
-        note(f"ran {' '.join(written.split())}")
+        note(f"ran {sql_line(written)}")
     else:
         _print_result(result, written, as_ddl=ddl, explain=explain)
     if answer:
