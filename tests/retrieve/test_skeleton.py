@@ -401,7 +401,7 @@ def test_a_time_of_nothing_that_happened_is_an_open_choice(
     [
         (
             "Which suppliers delivered late to schools in Riverside?",
-            "supplier_name of suppliers where city is Riverside",
+            "supplier_name of suppliers where city of schools is Riverside",
             "WHERE schools.city = 'Riverside'",
         ),
         ("Which products are desks?", "product_name is like desk", "ILIKE '%desk%'"),

@@ -19,6 +19,7 @@ from dovetail.retrieve.parts import (
     Item,
     Reading,
     Ref,
+    column_words,
     item_words,
     parts_of,
     reading_of,
@@ -276,7 +277,8 @@ class _Writer:
         if more := [table.name for table in self.slices if table.name not in main]:
             text += f" with {' and '.join(more)}"
         where = "".join(
-            f" {'or' if one.either else 'and'} {one.of.words} is {one.words}" for one in self.where
+            f" {'or' if one.either else 'and'} {column_words(one.of, reading)} is {one.words}"
+            for one in self.where
         )
         where += "".join(f" and there is no {table.name}" for table in reading.absent)
         text += f" where {where.split(' ', 2)[2]}" if where else ""
