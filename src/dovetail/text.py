@@ -61,6 +61,16 @@ def sql_lines(sql: str) -> str:
     return "\n".join(map(_written_out, sql.split("\n")))
 
 
+def sql_line(sql: str) -> str:
+    """SQL on one line, less the lines that are comments: it would be one from there on.
+
+    >>> sql_line("-- open: what is 'late'?\\nSELECT 1\\nFROM a")
+    'SELECT 1 FROM a'
+    """
+    lines = (line for line in sql.splitlines() if not line.lstrip().startswith("--"))
+    return " ".join(" ".join(lines).split())
+
+
 def sql_for_model(sql: str) -> str:
     """The same with the marks of chat templates broken up in names, for a model to read.
 

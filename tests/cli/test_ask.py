@@ -55,6 +55,16 @@ def test_a_catalog_is_asked(shop: Path) -> None:
     assert found.question == QUESTION
 
 
+def test_how_a_question_was_read_is_told(shop: Path) -> None:
+    question = "How many gigantic orders are there per status?"
+    told = run("ask", question, "-C", str(shop), DOVETAIL_EMBEDDER="none").stdout
+    assert "read as: number of orders, label of status, per status" in told
+    assert "open: what is 'gigantic'?" in told
+    assert "open: " not in ask(shop).stdout
+    ran = run("ask", question, "--run", "--csv", "-C", str(shop), DOVETAIL_EMBEDDER="none")
+    assert ran.stderr.startswith("dovetail: ran SELECT count(*)")
+
+
 def test_what_decided_is_told_in_words(shop: Path) -> None:
     shown = ask(shop, "--explain")
     lines = shown.stdout.splitlines()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,11 @@ def test_without_a_command_it_says_what_to_do_next(
     code, written = run_cli()
     assert (code, written.splitlines()[0]) == (0, "1 table in .dovetail")
     assert "dovetail ask 'a question'" in written
+
+
+def test_what_to_do_next_is_a_command_that_starts(tmp_path: Path) -> None:
+    said = run(cwd=tmp_path, before=("env", "PATH=/nowhere")).stdout
+    assert f"{Path(sys.executable).name} -m dovetail demo" in said
 
 
 @pytest.mark.parametrize(

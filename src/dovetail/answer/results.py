@@ -14,7 +14,7 @@ from dovetail import notebook
 from dovetail.answer.relations import Joined
 from dovetail.domain import TableId
 from dovetail.errors import LimitError, MissingExtraError, UsageError
-from dovetail.text import count, cut
+from dovetail.text import count, cut, sql_line
 
 if TYPE_CHECKING:
     from dovetail.answer.generate import Generated
@@ -156,7 +156,7 @@ class Answer:
         }
 
     def __repr__(self) -> str:
-        sql = cut(" ".join(self.sql.split()), _WIDTH)
+        sql = cut(sql_line(self.sql), _WIDTH)
         return f"<Answer: {count(len(self.rows), 'row')} of {', '.join(self.columns)}; {sql}>"
 
     def _repr_html_(self) -> str:

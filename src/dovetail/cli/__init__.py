@@ -155,7 +155,7 @@ def main() -> None:
 def _run() -> None:
     """Run a command, and write out all that it printed: a full disk shows here at the latest."""
     try:
-        app()
+        app(prog_name="dovetail")
     finally:
         sys.stdout.flush()
 

@@ -31,7 +31,7 @@ from dovetail.cli.output import (
 )
 from dovetail.cli.sql import Form, give
 from dovetail.errors import ModelError, UsageError
-from dovetail.text import count
+from dovetail.text import count, sql_line
 
 if TYPE_CHECKING:
     from dovetail.answer.results import Answer
@@ -148,7 +148,7 @@ def ask(
         _exit_if_nothing_fits(result, failure)
         return
     if answer and form.fills_output:
-        note(f"ran {' '.join(written.split())}")
+        note(f"ran {sql_line(written)}")
     else:
         _print_result(result, written, as_ddl=ddl, explain=explain)
     if answer:
@@ -234,7 +234,6 @@ def _print_result(result: TableSet, written: str, *, as_ddl: bool, explain: bool
     if explain:
         print_explanation(result)
     if written:
-        print_line(f"Read as: {result.reading}")
         print_lines(written)
 
 
@@ -303,7 +302,8 @@ def _because(things: Sequence[Mapping[str, Any]]) -> str:
 
 
 def print_set(result: TableSet) -> None:
-    """The tables with why they are in the set, how they join, and what else may be meant."""
+    """The tables with why they are in the set, how they join, what else may be meant, and how the
+    question was read."""
     screen = console()
     tables = rich_table("table", "score", "stage", "why")
     for chosen in result.tables:
@@ -329,3 +329,11 @@ def print_set(result: TableSet) -> None:
         screen.print(others)
     if result.confidence is not None and result.tables:
         screen.print("confidence", sureness(result.confidence))
+    _print_reading(result)
+
+
+def _print_reading(result: TableSet) -> None:
+    if result.reading:
+        print_line(f"read as: {result.reading}")
+    if unread := result.parts.get("open"):
+        print_line(f"open: {' '.join(unread)}")

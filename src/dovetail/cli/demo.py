@@ -48,7 +48,7 @@ def demo(
         console().print(f"\n{question}")
         print_set(summary.catalog.ask(question, selector="graph"))
     console().print(
-        f"\nLook closer:  {program} ask '…' -C {folder}\n"
+        f"\nLook closer:  {program} ask '…' --run -C {folder}    with SQL and its rows\n"
         f"              {program} show order_items -C {folder}\n"
         f"              {program} joins -C {folder}\n"
         f"On a page:    {program} serve -C {folder}, then http://127.0.0.1:8000/ "
@@ -84,7 +84,10 @@ def print_next() -> None:
 
 def _program() -> str:
     """How a reader starts dovetail: by its name, or as it was started where that is not found."""
-    return "dovetail" if shutil.which("dovetail") else sys.argv[0]
+    if shutil.which("dovetail"):
+        return "dovetail"
+    as_module = Path(sys.argv[0]).name == "__main__.py"
+    return f"{Path(sys.executable).name} -m dovetail" if as_module else sys.argv[0]
 
 
 def _indexed(into: Path, quiet: bool) -> UpdateSummary[Catalog]:

@@ -103,7 +103,10 @@ def mcp(
         typer.Option(metavar="PATTERN", help="Tables that may be seen; repeatable. [all]"),
     ] = None,
     notes: Annotated[
-        bool, typer.Option("--notes", help="Let the agent describe tables, for everybody.")
+        bool,
+        typer.Option(
+            "--notes", help="Let the agent describe tables and write notes, for everybody."
+        ),
     ] = False,
     catalog: CatalogOption = None,
 ) -> None:

@@ -25,6 +25,14 @@ ASKS = re.compile(
     r"|get|retrieve|zeige|liste|nenne|finde"
 )
 BEGINS = re.compile(r"what|which|how|who|wie|welche[rsn]?")
+# What things did or had done to them, where that stands behind them.
+DEED = re.compile(r"\w+ed")
+# Columns that things are asked for with: "with the customer's name", "and of which carrier".
+ALONG = re.compile(
+    r"\b(?:with|and (?:at|by|for|from|in|of|on) (?:what|which)) (?:T\d+ )?(?:s )?"
+    r"C\d+(?: (?:and )?C\d+)*"
+    r"(?= *$| (?:and )?(?:for|per|sort\w*|order\w*)\b)"
+)
 WHICH = re.compile(r"\b(?:what|which|welche[rsn]?) (T\d+)")
 FUNCTIONS = {
     "avg": r"average|avg|mean|durchschnitt(?:liche[rsn]?)?",
@@ -85,6 +93,14 @@ PLACE = re.compile(
     r"(?:of|for|among|in|at|from|on|by|to|within|under|into|aus|bei|von) (?:\u00b7+ )*$"
 )
 LISTED = re.compile(rf"\b(?:and|what {FILLER}|or|as well as|{ASKS.pattern}) (?:\w+ )?$")
+# Words that no rule has read and that say no more than what a question is made of.
+SHAPES = re.compile(
+    rf"{ASKS.pattern}|{CLAUSE.pattern}|{BEGINS.pattern}|{FUNCTION}|{DISTINCT}|{HIGH}|{LOW}|{MORE}"
+    rf"|{LESS}|please|names?|information|details?|records?|data|rows?|values?|there|also|along"
+    r"|together|same|one|own|both|either|according|terms|kinds?|types?|contain\w*|includ\w*|start\w*"
+    r"|begin\w*|substring|words?|letters?|over|above|under|below|after"
+    r"|before|until|prior|since|between|exactly|bitte|namen?"
+)
 PATTERN = re.compile(
     r"\b(contain|includ|start|begin|end|substring)\w*\b[^'\"\u2018\u201c]{0,40}"
     r"['\"\u2018\u201c]([^'\"\u2019\u201d]+)['\"\u2019\u201d]",
@@ -99,6 +115,8 @@ KEPT = frozenset(("birth", "creat", "updat", "modifi", "chang", "load", "import"
 # Forms of a verb that its noun does not begin with, and what ends other forms and nouns.
 IRREGULAR = {"born": "birth", "paid": "pay", "sold": "sale"}
 ENDING = re.compile(r"(?<=\w{3})(?:ings?|ed|ions?|ments?|es?|s|y)$")
+# A time that is not part of what is meant.
+OPENED = re.compile(r"\b(before|prior to|after)\s+(?:the\s+)?", re.IGNORECASE)
 # What does not count the rows of what follows: "rated above 4 by customers".
 ASIDE = re.compile(r"\b(?:by|in|at|from|on|to|for|per|among|within|during|von|bei|aus|für)\b")
 # What an adjective is about.

@@ -90,6 +90,16 @@ def item_words(item: Item) -> str:
     return f"{FUNCTIONS[item.function]} {item.of.words}" if item.function else item.of.words
 
 
+def column_words(of: Ref, reading: Reading) -> str:
+    """What a condition's column is called: with its table, where another that is read has one so
+    called."""
+    refs = [item.of for item in (*reading.select, *reading.group)]
+    refs += [item.of for item, _ in reading.order] + [one.of for one in reading.where]
+    others = {one.table.id: one.table for one in refs if one.table.id != of.table.id}.values()
+    twice = any(of.words == column.name for table in others for column in table.columns)
+    return f"{of.words} of {of.table.name}" if twice else of.words
+
+
 def parts_of(reading: Reading) -> Json:
     """The parts of a query: columns or functions of them, conditions, groups, an order, a limit."""
     return {
@@ -101,7 +111,7 @@ def parts_of(reading: Reading) -> Json:
                 "operator": one.operator,
                 "values": [_text(operand) for operand in one.operands],
                 "either": one.either,
-                "words": f"{one.of.words} is {one.words}",
+                "words": f"{column_words(one.of, reading)} is {one.words}",
             }
             for one in reading.where
         ],
@@ -121,6 +131,7 @@ def parts_of(reading: Reading) -> Json:
         "distinct": reading.distinct,
         "both": reading.both,
         "everything": reading.everything,
+        "open": list(reading.open),
     }
 
 

@@ -17,16 +17,19 @@ from dovetail.components import Components
 from dovetail.domain import Column, JoinEdge, Kind, Table, TableId
 from dovetail.domain.sql import literal
 from dovetail.domain.tables import NUMBERS, TIMES
-from dovetail.families.periods import periods
+from dovetail.families.periods import Period, periods
 from dovetail.names.words import identifies
 from dovetail.retrieve import grammar
 from dovetail.retrieve.parts import AVERAGE, WORDS, Condition, Item, Reading, Ref
-from dovetail.retrieve.schema_links import SchemaLink, SchemaLinks, Value
+from dovetail.retrieve.schema_links import SHAPING, SchemaLink, SchemaLinks, Value
 from dovetail.search.query import stem, stems
+from dovetail.search.value_linking import other_forms
 
 _NAMED = ("name", "title", "titel", "bezeichnung", "label")
 # More words than any question has: those of a column that it does not name.
 _FAR = 1_000_000
+# Letters of a word that is looked for in cells without its plural's ending.
+_PART = 4
 # The last letter of *shipp-ed*.
 _DOUBLED = re.compile(r"([^\Waeiou])\1$")
 _PARTS = frozenset(("first", "last", "sur", "fore", "given", "family"))
@@ -68,11 +71,12 @@ class _Reader:
         self._select()
         self._absent()
         self._settle()
+        self.reading.open += [f"what is {word!r}?" for word in self._unread()]
         return self.reading
 
     def _marked(self) -> Iterator[str]:
         """The question's words, with marks for what they name."""
-        at, length, head, seen = 0, 0, True, False
+        at, length, head, seen, last = 0, 0, True, False, " "
         words, places = self.found.words, self.found.at
         while at < len(words):
             gap = self.found.text[places[at - 1][1] : places[at][0]].strip() if at else ","
@@ -84,7 +88,13 @@ class _Reader:
             elif seen and grammar.CLAUSE.fullmatch(words[at]):
                 head = head and words[at] == "with" and words[at - 1] in ("along", "together")
             mark, end = self._mark(at)
-            seen = seen or mark[0] in "CT"
+            if (
+                mark[0] == "C"
+                and last[0] == "T"
+                and grammar.DEED.fullmatch(" ".join(words[at:end]))
+            ):
+                head = False  # "which suppliers delivered to schools"
+            seen, last = seen or mark[0] in "CT", mark
             if mark not in grammar.DROPPED:
                 self.heads[length] = head
                 yield f"{mark} "
@@ -193,13 +203,14 @@ class _Reader:
         self.reading.where.append(Condition(at, of, operator, operands, said))
 
     def _comparisons(self) -> None:
-        for operator, words in grammar.COMPARISONS:
+        for operator, words in grammar.COMPARISONS:  # of whole days: `_times`
             pattern = (
                 rf"\b(?:{words}) (?:year )?(?:(?P<mean>average|mean|avg)\b"
                 r"|(?P<n>N\d+)(?: (?:and|to|und) (?P<m>N\d+))?)"
             )
             for match in re.finditer(pattern, self.text):
-                if self.text[match.start() : match.end()] == match[0]:
+                same = self.text[match.start() : match.end()] == match[0]
+                if same and not self._is_of_day(match["n"]):
                     self._compare(match, operator)
         later = rf"(?P<n>N\d+) or (?:(?P<more>{grammar.MORE}|above)|{grammar.LESS}|below)\b"
         for match in re.finditer(later, self.text):
@@ -209,6 +220,11 @@ class _Reader:
                 operator = "<>" if self._negated(match.start()) else "="
                 self._where(match.start(), of, operator, self._number(match[1]))
                 self.blank(*match.span())
+
+    def _is_of_day(self, mark: str | None) -> bool:
+        """Whether a number is the year of a day: 2024-01-31."""
+        end = self.found.at[int(mark[1:])][1] if mark else 0
+        return re.match(r"[-/.]\d", self.found.text[end:]) is not None and mark is not None
 
     def _having(self, operator: str, numbers: Sequence[str]) -> None:
         """How many rows there are of each: a number, or from one to another."""
@@ -296,7 +312,8 @@ class _Reader:
                     texts = column.profile.kind in (Kind.TEXT, Kind.EMPTY)
                     if noun in stems(column.name) and not texts:
                         return Ref(table, column)
-            if nouns[0] == "age" and (of := self._time_column(table)):
+            timely = nouns[0] == "age" or (nouns[0] == "date" and at is None)
+            if timely and (of := self._time_column(table)):
                 return of
         return self._time_column(at=at) if nouns[0] == "date" else None
 
@@ -436,7 +453,9 @@ class _Reader:
                 turned = old and stem("age") not in stems(about.words)
                 self.reading.order.append((Item(at, about), high != turned))
                 self.reading.limit = limit
-                self.blank(*match.span())
+                self.blank(match.start(), match.end("more" if match["more"] else "word"))
+            elif match["n"] or match["m"]:
+                self.reading.limit = limit
 
     def _limit(self, match: re.Match[str]) -> int:
         """How many rows a superlative is after: "the 3 oldest", "which 3 players won the most"."""
@@ -494,6 +513,9 @@ class _Reader:
             exact = all(one.exact for _, one in values)
             operator = "in" if len(values) > 1 else "=" if exact else "ilike"
             words = ("not " if negated else "") + " or ".join(one.text for _, one in values)
+            if operator == "ilike":  # a word of cells
+                word = _without_plural(values[0][1].text)
+                operands, words = [literal(f"%{word}%")], f"like {word}"
             self._where(
                 values[0][0],
                 of[place],
@@ -539,12 +561,18 @@ class _Reader:
             key=lambda one: (
                 one[0].id not in self.near,
                 one[1].profile.kind is not Kind.TEXT,
+                -self._named_before(one[0], value.start),
                 one[0].id not in named_tables,
                 identifies(one[1].name),
                 one[1].profile.distinct > 50,
             ),
         )
         return Ref(*ranked[0]) if ranked else None
+
+    def _named_before(self, table: Table, word: int) -> int:
+        """How far on the question names a table before a word: "suppliers of schools in Oslo"."""
+        ends = (link.end for link in self.found.tables if link.table.id == table.id)
+        return max((end for end in ends if end <= word), default=-1)
 
     def _times(self) -> None:
         """A time that the question names, where a column of dates or years can have it."""
@@ -565,14 +593,20 @@ class _Reader:
                 continue
             dates = of.column.profile.kind in TIMES
             first, last = (text if dates else text[:4] for text in (period.first, period.last))
-            if period.first < "0002":
-                self._where(match.start(), of, "<", last)
-            elif period.last > "9998":
-                self._where(match.start(), of, ">", first)
-            elif first == last:
+            if period.first < "0002" or period.last > "9998":
+                operator, bound = self._half_open(period)
+                self._where(match.start(), of, operator, bound if dates else bound[:4])
+            elif first == last and of.column.profile.kind is not Kind.TIMESTAMP:
                 self._where(match.start(), of, "=", first if not dates else literal(first))
             else:
                 self._where(match.start(), of, "between", first, last)
+
+    def _half_open(self, period: Period) -> tuple[str, str]:
+        """How a time that is open on one side is compared, and with which day."""
+        for opened in grammar.OPENED.finditer(self.found.text):
+            for named in periods(self.found.text[opened.end() :])[:1]:
+                return (">", named.last) if opened[1].lower() == "after" else ("<", named.first)
+        return ("<=", period.last) if period.first < "0002" else (">=", period.first)
 
     def _slices(self, years: Collection[str]) -> bool:
         """Whether a table of the set holds what is of some year alone: `premium_2020`."""
@@ -580,20 +614,26 @@ class _Reader:
         return any(set(years) & set(found) for found in named)
 
     def _select(self) -> None:
-        reading = self.reading
+        reading, along = self.reading, set(self._along())
         for match in re.finditer(r"C\d+", self.text):
             before = self.text[: match.start()]
             counted = any(one.function and one.at < match.start() for one in reading.select)
             aside = grammar.PLACE.search(before) or (counted and not grammar.LISTED.search(before))
-            if self.in_head(match.start()) and not (reading.select and aside):
+            asked = self.in_head(match.start()) and not (reading.select and aside)
+            if asked or match.start() in along:
                 reading.select.append(Item(match.start(), self.things[match[0]]))
                 reading.distinct |= bool(re.search(rf"{grammar.DISTINCT} (?:\S+ )?$", before))
-        if not reading.select:
+        if along.issuperset(one.at for one in reading.select):
             self._select_table()
         once = {
             (one.of.table.id, one.of.words, one.function): one for one in reversed(reading.select)
         }
         reading.select = sorted(once.values(), key=lambda one: one.at)
+
+    def _along(self) -> Iterator[int]:
+        """Where columns are that rows come with: "orders with the customer's name"."""
+        for match in grammar.ALONG.finditer(self.text):
+            yield from (match.start() + one.start() for one in re.finditer(r"C\d+", match[0]))
 
     def _select_table(self) -> None:
         """Rows of a table by their names, or all of it."""
@@ -601,8 +641,11 @@ class _Reader:
         if whole and self.in_head(whole.start()):
             self.reading.everything = True
             return
-        heads = [one for one in re.finditer(r"T\d+", self.text) if self.in_head(one.start())]
-        table = self.things[heads[0][0]].table if heads else self.main
+        # The last of names that stand together is what is meant: "school orders".
+        heads = [
+            one for one in re.finditer(r"(?:T\d+ )*(T\d+)", self.text) if self.in_head(one.start())
+        ]
+        table = self.things[heads[0][1]].table if heads else self.main
         moment = self._time_column() if self.text.startswith(("when ", "wann ")) else None
         if heads:
             before = self.text[: heads[0].start()]
@@ -653,6 +696,22 @@ class _Reader:
         else:
             reading.order = [one for one in reading.order if not folded and not one[0].function]
 
+    def _unread(self) -> Iterator[str]:
+        """Words that could mean something, and have no part in what was read."""
+        reading = self.reading
+        refs = [item.of for item in (*reading.select, *reading.group)]
+        refs += [item.of for item, _ in reading.order] + [one.of for one in reading.where]
+        used = {word for of in refs for word in stems(f"{of.table.name} {of.words}")}
+        used |= {word for one in reading.where for word in stems(one.words)}
+        for word in dict.fromkeys(re.findall(r"(?<!\S)[^\W\d_]{3,}(?!\S)", self.text)):
+            shapes = word in SHAPING or grammar.SHAPES.fullmatch(word) is not None
+            if (
+                word in self.found.content
+                and not shapes
+                and not any(_same(word, one) for one in used)
+            ):
+                yield word
+
     def _fold(self) -> None:
         """What is asked for per group is counted or summed; of each thing, it is only listed."""
         reading = self.reading
@@ -695,6 +754,12 @@ def _numbers(found: SchemaLinks) -> Iterator[tuple[int, tuple[str, int]]]:
     for at, word in enumerate(found.words):
         if word in grammar.NUMBERS:
             yield at, (str(grammar.NUMBERS.index(word)), at + 1)
+
+
+def _without_plural(text: str) -> str:
+    """A text that both of its forms have: of *desks* it is *desk*, of what is shorter itself."""
+    forms = [form for form in other_forms(text) if len(form) >= _PART and text.startswith(form)]
+    return min(forms, key=len, default=text)
 
 
 def _function(word: str) -> str:

@@ -73,7 +73,10 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class SchemaLinks:
-    """The words of a question in lower case, where each stands, and what they name."""
+    """The words of a question in lower case, where each stands, and what they name.
+
+    `content` are those that are no stop words of its language.
+    """
 
     text: str
     words: tuple[str, ...]
@@ -81,6 +84,7 @@ class SchemaLinks:
     tables: tuple[SchemaLink, ...]
     columns: tuple[SchemaLink, ...]
     values: tuple[Value, ...]
+    content: frozenset[str]
 
     def table_at(self, word: int) -> SchemaLink | None:
         """What names a table and begins at a word, or has it."""
@@ -113,7 +117,10 @@ def schema_links(searcher: Searcher, query: Query, tables: Sequence[Table]) -> S
     )
     said = {word for one in (*named, *columns) for word in range(one.start, one.end)}
     meant = tuple(one for one in values if one.named or not said & {*range(one.start, one.end)})
-    return SchemaLinks(text, words, at, named, columns, meant)
+    content = frozenset(
+        word for word in words if word in query.words.values() or stem(word) in query.words
+    )
+    return SchemaLinks(text, words, at, named, columns, meant, content)
 
 
 def _tells_of_another_form(link: SchemaLink, words: Sequence[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,7 @@ from dovetail.retrieve.parts import (
     Item,
     Reading,
     Ref,
+    column_words,
     item_words,
     parts_of,
     reading_of,
@@ -31,6 +33,8 @@ from dovetail.search.searcher import Searcher
 _ROWS = 100
 # Joins of two tables that are so much less sure may still be the one that is meant.
 _ALIKE = 0.1
+# Characters of a day: 2024-01-31.
+_DAY = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,7 @@ class _Writer:
         self.reached, self.edges = self._connected()
         self.select = [item for item in reading.select if self._has(item.of)]
         self.where = [one for one in reading.where if self._has(one.of)]
+        self.slices = self._sliced()
 
     def _has(self, of: Ref) -> bool:
         return of.table.id in self.reached
@@ -128,7 +133,7 @@ class _Writer:
         columns = ", ".join(map(self._item, self.select)) or "*"
         lines = [f"-- open: {question}" for question in reading.open]
         lines.append(f"SELECT {'DISTINCT ' if reading.distinct else ''}{columns}")
-        lines.append(join_sql(self.reached, self.edges, names=self.called))
+        lines.append(self._read())
         halves = self._halves() if reading.both else []
         if halves:
             head = "\n".join(lines)
@@ -152,6 +157,20 @@ class _Writer:
         )
         lines += [word + text for word, text in parts if text]
         return self._done("\n".join(lines))
+
+    def _read(self) -> str:
+        """The FROM clause; of slices of one table all that are in the set are read."""
+        slices = [self._table(table) for table in self.slices]
+        if not slices:
+            return join_sql(self.reached, self.edges, names=self.called)
+        rows = "\n  UNION ALL ".join(f"SELECT * FROM {name}" for name in slices)
+        return f"FROM (\n  {rows}\n) AS slices"
+
+    def _sliced(self) -> list[Table]:
+        """The tables of the set that hold rows of the one that is read, by year say."""
+        main = next((table for table in self.tables if [table.id] == self.reached), None)
+        alike = [one for one in self.tables if main and _shape(one) == _shape(main)]
+        return sorted(alike, key=lambda one: one.id) if len(alike) > 1 else []
 
     def _done(self, sql: str) -> Skeleton:
         shown = replace(self.reading, select=self.select, where=self.where)
@@ -225,7 +244,10 @@ class _Writer:
             return f"{name} {one.operator.upper()} {brackets}"
         if one.operator in ("=", "not ="):
             return f"{name} {'=' if one.operator == '=' else '<>'} {one.operands[0]}"
-        bounds = [_bound(one.of, operand) for operand in one.operands]
+        past = one.operator in (">", "<=")
+        bounds = [
+            _bound(one.of, operand, ends=past or at > 0) for at, operand in enumerate(one.operands)
+        ]
         name = name if bounds[0].startswith("'") else number
         if one.operator == "between":
             return f"{name} BETWEEN {bounds[0]} AND {bounds[1]}"
@@ -252,8 +274,11 @@ class _Writer:
         reading = self.reading
         main = [table.name for table in self.tables if table.id in self.reached[:1]]
         text = ", ".join(self._selected()) or f"all columns of {main[0]}"
+        if more := [table.name for table in self.slices if table.name not in main]:
+            text += f" with {' and '.join(more)}"
         where = "".join(
-            f" {'or' if one.either else 'and'} {one.of.words} is {one.words}" for one in self.where
+            f" {'or' if one.either else 'and'} {column_words(one.of, reading)} is {one.words}"
+            for one in self.where
         )
         where += "".join(f" and there is no {table.name}" for table in reading.absent)
         text += f" where {where.split(' ', 2)[2]}" if where else ""
@@ -271,14 +296,26 @@ class _Writer:
         return text + (f", the first {reading.limit}" if reading.limit else "")
 
 
+def _shape(table: Table) -> tuple[object, ...]:
+    """What slices of one table share: their columns, and the name but for its numbers."""
+    named = re.sub(r"\d+", "", table.name)
+    return table.id.source, named, tuple(column.name for column in table.columns)
+
+
 def _as_number(of: Ref, name: str) -> str:
     """A column as a number, where it holds texts."""
     texts = of.column is not None and of.column.profile.kind is Kind.TEXT
     return f"TRY_CAST({name} AS DOUBLE)" if texts else name
 
 
-def _bound(of: Ref, operand: str) -> str:
-    """What a column is compared with: a number, or a text where it holds dates."""
+def _bound(of: Ref, operand: str, *, ends: bool) -> str:
+    """What a column is compared with: a number, or a text where it holds dates.
+
+    A year that is a bound there stands for its first day, or, where it `ends` what is meant, for
+    its last; so does a day for its last instant.
+    """
     if of.column and of.column.profile.kind in TIMES:
-        return literal(f"{operand}-01-01" if len(operand) == 4 else operand)
+        day = f"{operand}-{'12-31' if ends else '01-01'}" if len(operand) == 4 else operand
+        instants = ends and of.column.profile.kind is Kind.TIMESTAMP and len(day) == _DAY
+        return literal(f"{day} 23:59:59.999999" if instants else day)
     return operand if operand.replace(".", "", 1).isdigit() else literal(operand)

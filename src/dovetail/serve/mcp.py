@@ -1,6 +1,6 @@
 """The Model Context Protocol: an agent finds tables, looks at them, joins them and runs SQL.
 
-Every tool only reads, but for the one that describes tables, which is there where that is allowed.
+Every tool only reads, but for those that describe tables and write notes, where that is allowed.
 An error is one line that says what to do: a name that is not there comes
 back with those that are near, SQL that may not run with the reason.
 """
@@ -135,7 +135,7 @@ class Path(BaseModel):
 def mcp_server(live: LiveCatalog, *, notes: bool = False) -> Server:
     """The server over a catalog; run it by `run("stdio")` or `run("streamable-http")`.
 
-    `notes` lets an agent describe tables, where it sees all of them.
+    `notes` lets an agent describe tables and write notes, where it sees all of them.
     """
     from dovetail import __version__
 

@@ -49,7 +49,8 @@ class HavingPart(BaseModel):
 
 
 class QueryParts(BaseModel):
-    """The parts of a query: each has its `words`, which are not read back."""
+    """The parts of a query: each has its `words`, and `open` what of the question no part is for;
+    these are not read back."""
 
     select: list[ItemPart] = Field(default_factory=list, max_length=100)
     where: list[ConditionPart] = Field(default_factory=list, max_length=100)
@@ -62,3 +63,4 @@ class QueryParts(BaseModel):
     distinct: bool = False
     both: bool = False
     everything: bool = False
+    open: list[str] = Field(default_factory=list, max_length=200)

@@ -2,8 +2,9 @@
 
 Draws questions of at most so many gold tables (`--tables`), asks each as `dovetail ask` does, with
 no language model, runs the skeleton of the set, and holds its rows against those of the gold SQL
-(EX). Questions whose gold SQL cannot run are left out. The catalog knows no declared keys and goes
-by no source, as in all pooled corpora; `--declared` lets it know the keys.
+(EX). Questions whose gold SQL cannot run are left out. `settled` are skeletons that say of no word
+that it is open, `settled_right` those of them that are right. The catalog knows no declared keys
+and goes by no source, as in all pooled corpora; `--declared` lets it know the keys.
 """
 
 from __future__ import annotations
@@ -60,6 +61,8 @@ def _judged(catalog: Catalog, question: Question, gold: Gold, *, show: bool) -> 
         wrong = f"it does not run: {error}"
     else:
         verdicts.append("runs")
+    if "-- open: " not in found.skeleton:
+        verdicts += ["settled"] if wrong else ["settled", "settled_right"]
     if show and wrong:
         print(f"{question.text}\n  {question.sql}\n  {' '.join(found.skeleton.split())}\n  {wrong}")
     return [*verdicts, *([] if wrong else ["right"])]

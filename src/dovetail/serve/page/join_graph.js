@@ -7,6 +7,8 @@ import { layOut, route, rowOf } from "./graph_layout.js";
 import { toTable } from "./link.js";
 
 const SHOWN = 8;
+// A drawing wider than its frame is made smaller, down to what can be read; then it is scrolled.
+const SMALLEST = 0.7;
 export const joinKey = (join) => `${join.left}|${join.right}|${join.columns.flat().join("|")}`;
 
 // `tables`: ids in order. `joins`: as the server tells them. `chosen`: id → "table" or "connector".
@@ -24,6 +26,7 @@ export function joinGraph(tables, joins, chosen, { label = "Join graph", columns
   const size = layOut(nodes, edges.map(({ join }) => [at.get(join.left), at.get(join.right)]), matchMedia("(max-width: 720px)").matches);
   const panel = h("div", { class: "evidence", "aria-label": "Evidence for a join", role: "group", "aria-live": "polite" });
   const svg = s("svg", { viewBox: `0 0 ${size.width} ${size.height}`, width: size.width, height: size.height, role: "group", "aria-label": label, class: "graph" });
+  svg.style.minWidth = `${SMALLEST * size.width}px`;
   const drawn = edges.map((edge, lane) => drawEdge(edge, nodes[at.get(edge.join.left)], nodes[at.get(edge.join.right)], lane));
   const look = (edge, told) => {
     for (const other of drawn) other.element.classList.toggle("shown", other === edge);

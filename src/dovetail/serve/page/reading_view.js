@@ -15,7 +15,7 @@ const VALUES = 40;
 
 // Parts as a link has them: without words, and without what they would be anyhow.
 export function compact(query) {
-  return JSON.stringify(query, (key, value) => (key === "words" || value === "" || value === false || value === 0 || (Array.isArray(value) && !value.length) ? undefined : value));
+  return JSON.stringify(query, (key, value) => (key === "words" || key === "open" || value === "" || value === false || value === 0 || (Array.isArray(value) && !value.length) ? undefined : value));
 }
 
 const same = (a, b) => a.table === b.table && a.column === b.column;
@@ -26,7 +26,8 @@ export class ReadingView {
     this.change = change;
     this.sentence = h("p", { class: "sentence", id: "reading" });
     this.form = h("div", { class: "builder" });
-    this.element = h("div", { class: "stack tight" }, this.sentence, this.form);
+    this.open = h("p", { class: "small muted", id: "open", hidden: true });
+    this.element = h("div", { class: "stack tight" }, this.sentence, this.open, this.form);
   }
 
   draw(found, parts) {
@@ -34,6 +35,8 @@ export class ReadingView {
     this.parts = parts;
     this.columns = null;
     replace(this.form);
+    this.open.hidden = !parts.open?.length;
+    this.open.textContent = `Open, and not in the query: ${(parts.open ?? []).join(" ")}`;
     const first = parts.select[0] ?? parts.where[0] ?? parts.group[0];
     const main = nameOf(first?.table ?? found.tables[0].id);
     const select = parts.select.map((part) => this.chip("select", part, part.words));
