@@ -120,7 +120,7 @@ PARTS = {
         "the HTML of notebooks: told right, or refused in one line. Outcomes count what was seen.",
         520,
         "names.names",
-        ("fastapi", "mcp", "pytest", "prometheus_client"),
+        ("fastapi", "mcp", "prometheus_client"),
     ),
     "files": Part(
         "Files of 14 formats with changed, cut and doubled bytes, and bombs (a deep schema, a "
