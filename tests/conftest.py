@@ -13,6 +13,7 @@ from hypothesis import settings
 
 import dovetail
 from dovetail_bench.corpora import write_corpus
+from tests.support.command_line import Cli, run_and_join
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("dovetail", deadline=None)
@@ -52,6 +53,12 @@ def here(tmp_path: Path) -> Iterator[Path]:
         yield tmp_path
     finally:
         os.chdir(before)
+
+
+@pytest.fixture
+def run_cli() -> Cli:
+    """The command line: gives its exit code and all it wrote."""
+    return run_and_join
 
 
 @pytest.fixture(scope="session")

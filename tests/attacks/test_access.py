@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import sqlite3
 from contextlib import closing
 from itertools import product
@@ -232,3 +233,35 @@ def test_bodies_that_never_end_give_their_places_back(pile: Path) -> None:
         return [*slow, *then]
 
     assert asyncio.run(attack()) == [408, 408, 200, 200, 200]
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("answer", {"sql": "SELECT count(*) FROM orders"}),
+        ("answer", {"question": "How many orders per city of the customers?"}),
+        ("joins/check", {"left": "orders", "right": "customers",
+                         "columns": [["customer_no", "customer_no"]]}),
+    ],
+)  # fmt: skip
+def test_queries_whose_caller_has_gone_end(pile: Path, path: str, asked: dict[str, Any]) -> None:
+    app = rest_app(LiveCatalog(pile / "catalog", NO_MODELS), Access({}), log=False)
+    body = json.dumps(asked).encode()
+    heard = iter([{"type": "http.request", "body": body, "more_body": False}])
+    said = b""
+
+    async def receive() -> dict[str, Any]:
+        return next(heard, {"type": "http.disconnect"})
+
+    async def send(message: Any) -> None:
+        nonlocal said
+        said += message.get("body", b"")
+
+    scope = {
+        "type": "http", "http_version": "1.1", "method": "POST", "path": f"/api/v1/{path}",
+        "raw_path": b"", "query_string": b"", "scheme": "http", "root_path": "",
+        "headers": [(b"content-type", b"application/json")], "client": ("127.0.0.1", 5),
+        "server": ("127.0.0.1", 80),
+    }  # fmt: skip
+    asyncio.run(app(scope, receive, send))
+    assert b"called off" in said

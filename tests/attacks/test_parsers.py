@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.parsers import Parser, fuzz, parsers, tried
+from tests.support.server_parsers import server_parsers
 
 CASES = 60
 _DEEP = "[" * 100_000
@@ -19,6 +20,7 @@ FOUND = {
         "MCP tool", '{"name": "find_tables", "given": {"question": "\\ud800"}}'
     ),
     "half a character in a query log": ("query log in lines", '{"query": "SELECT \\ud800"}\n'),
+    "a port of 5,000 digits": ("source", "shop=postgresql://u:p@h:" + "9" * 5_000 + "/db"),
     "deep run file": ("run file", f'{{"run": {{}}}}\n{_DEEP}'),
     "deep descriptions": ("descriptions in lines", '{"a": ' + _DEEP + "\n"),
     "deep descriptions beside tables": ("descriptions beside tables", _DEEP),
@@ -43,7 +45,8 @@ FOUND = {
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Parser]:
-    return parsers(tmp_path_factory.mktemp("parsers"))
+    folder = tmp_path_factory.mktemp("parsers")
+    return parsers(folder / "alone") | server_parsers(folder / "server")
 
 
 def test_good_texts_are_read(known: dict[str, Parser]) -> None:

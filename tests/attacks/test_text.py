@@ -12,6 +12,7 @@ import dovetail
 from dovetail.answer.generate import generate
 from dovetail.answer.relations import relations
 from dovetail.answer.tree import parse
+from dovetail.catalog.dbt_manifest import _REF
 from dovetail.errors import ModelError, UsageError
 from dovetail.learn.logs import script
 from dovetail.learn.statements import without_literals
@@ -21,6 +22,7 @@ from dovetail.notes.file import put_entry, read_entries
 from dovetail.ports import Message
 from dovetail.prompts import Prompt, read_prompt
 from dovetail.settings import Settings
+from dovetail.sources.logins import holds_login
 from dovetail.text import fenced
 from tests.support.endpoint import Play, endpoint, says
 from tests.support.kinds import Replies
@@ -65,6 +67,32 @@ def test_a_line_of_notes_is_read_in_time_that_grows_with_it(tmp_path: Path, line
 def test_a_log_is_taken_apart_in_time_that_grows_with_it(text: str) -> None:
     found = [each.sql for each in script(f"SELECT 1; {text}")]
     assert found[0] == "SELECT 1"
+
+
+@ENDLESS
+@pytest.mark.parametrize(
+    "unit",
+    ["a", "a:", "host=", "server =", "http:", "mysql+", "a:/", "user:", "@", ":/", "pwd ", " ",
+     "a@", "?=", "a: "],
+)  # fmt: skip
+def test_a_login_is_looked_for_in_time_that_grows_with_the_text(unit: str) -> None:
+    assert not holds_login(unit * (200_000 // len(unit)) + "\n")
+
+
+@ENDLESS
+def test_notes_headers_references_and_values_are_read_in_time_that_grows_with_them(
+    tmp_path: Path,
+) -> None:
+    blanks = " " * 200_000
+    file = tmp_path / "dovetail.notes.toml"
+    file.write_text(f'[joins]\n"a.b{blanks}= c.d" = "pin"\n')
+    (tmp_path / "blank.csv").write_text(f'a,b\n"1{blanks}x",2\n')
+    cells = "".join(f'"{at}{blanks}?",{at}\n' for at in range(6))
+    (tmp_path / "cells.csv").write_text(f"text,number\n{cells}")
+    settings = Settings(embedder="none", notes=str(file), workers=1)
+    catalog = dovetail.build(tmp_path, into=tmp_path / "catalog", settings=settings)
+    assert [table.name for table in catalog.ids] == ["blank", "cells"]
+    assert _REF.search("ref(" * 50_000) is None
 
 
 @pytest.mark.parametrize(

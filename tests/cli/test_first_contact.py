@@ -10,10 +10,8 @@ import pytest
 
 import dovetail
 from dovetail.errors import UsageError
-from tests.support.command_line import Cli, run_cli
+from tests.support.command_line import Cli
 from tests.support.files import GOOD, put, run, update
-
-__all__ = ["run_cli"]
 
 
 def test_without_a_command_it_says_what_to_do_next(

@@ -1,23 +1,50 @@
-"""What a part of the soak comes back with."""
+"""What is wanted of a part of the soak, and what it comes back with."""
 
 from __future__ import annotations
 
+import math
 import sys
-from collections import Counter
+import time
+from collections import Counter, deque
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
 from typing import TypedDict
+
+# A chunk of cases has a seed of its own, so that pieces of a soak can be told apart and added.
+Chunk = tuple[int, int]
+Ended = tuple[Counter[str], list[str]]
+
+
+class LeftOutError(Exception):
+    """A part needs what is not there; says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The first seed, how many cases, by how many processes, and when (by the clock that only goes
+    on) no more is begun."""
+
+    seed: int
+    cases: int
+    processes: int = 1
+    until: float = math.inf
+
+    @property
+    def over(self) -> bool:
+        return time.monotonic() >= self.until
 
 
 class Figures(TypedDict, total=False):
-    """The number of cases, how often each outcome came, what went wrong, how long it took, and
-    what was measured beside."""
+    """The number of cases, how often each outcome came, what went wrong, how long it took, what was
+    measured beside, and the seeds that were tried, each as a first and a last."""
 
     cases: int
     outcomes: dict[str, int]
     wrong: list[str]
     seconds: int
     measured: dict[str, str]
+    seeds: list[list[int]]
 
 
 def figures(outcomes: Counter[str], wrong: list[str]) -> Figures:
@@ -30,29 +57,54 @@ def figures(outcomes: Counter[str], wrong: list[str]) -> Figures:
 
 
 def together(one: Figures, other: Figures) -> Figures:
-    """The figures of two runs of a part, of different seeds; what was measured is the last's."""
-    found = figures(Counter(one["outcomes"]) + Counter(other["outcomes"]), [])
-    found["wrong"] = one["wrong"] + other["wrong"]
-    found["seconds"] = one["seconds"] + other["seconds"]
-    if "measured" in other:
-        found["measured"] = other["measured"]
-    return found
+    """The figures of two runs of a part, of different seeds; what was measured is the last's.
+
+    >>> one, other = figures(Counter(a=2), []), figures(Counter(a=1, b=1), ["b"])
+    >>> one["seconds"] = other["seconds"] = 1
+    >>> one["seeds"], other["seeds"] = [[1, 2]], [[3, 3]]
+    >>> together(one, other)["outcomes"], together(one, other)["seeds"]
+    ({'a': 3, 'b': 1}, [[1, 2], [3, 3]])
+    >>> together(one, one)
+    Traceback (most recent call last):
+        ...
+    ValueError: seeds 1 to 2 were tried already
+    """
+    seeds = one.get("seeds", [])
+    for first, last in other.get("seeds", []):
+        if any(first <= end and last >= begin for begin, end in seeds):
+            raise ValueError(f"seeds {first} to {last} were tried already")
+    both = figures(Counter(one["outcomes"]) + Counter(other["outcomes"]), [])
+    both["cases"] = one["cases"] + other["cases"]
+    both["wrong"] = one["wrong"] + other["wrong"]
+    both["seconds"] = one["seconds"] + other["seconds"]
+    both["seeds"] = sorted([*seeds, *other.get("seeds", [])])
+    if measured := other.get("measured", one.get("measured")):
+        both["measured"] = measured
+    return both
 
 
 def in_chunks(
-    chunk: Callable[[tuple[int, int]], tuple[Counter[str], list[str]]],
-    size: int,
-    seed: int,
-    count: int,
-    processes: int,
+    chunk: Callable[[Chunk], Ended], size: int, wanted: Wanted, *, fresh: bool = False
 ) -> Figures:
-    """The figures of as many cases as wished, tried in chunks, each with a seed and a process."""
-    chunks = [(seed + at, min(size, count - at * size)) for at in range(-(-count // size))]
+    """The figures of as many cases as wished, tried in chunks, in the order of their seeds; a
+    process of its own for each, if they want a fresh one."""
+    sizes = [min(size, wanted.cases - at) for at in range(0, wanted.cases, size)]
     outcomes: Counter[str] = Counter()
     wrong: list[str] = []
-    with ProcessPoolExecutor(processes) as pool:
-        for found, cases in pool.map(chunk, chunks):
-            outcomes += found
-            wrong += cases
-            print(f"{outcomes.total():>9,} of {count:,}, {len(wrong)} wrong", file=sys.stderr)
-    return figures(outcomes, wrong)
+    running: deque[Future[Ended]] = deque()
+    done = 0
+    with ProcessPoolExecutor(wanted.processes, max_tasks_per_child=1 if fresh else None) as pool:
+        while True:
+            while len(running) <= wanted.processes and (at := done + len(running)) < len(sizes):
+                if wanted.over:
+                    break
+                running.append(pool.submit(chunk, (wanted.seed + at, sizes[at])))
+            if not running:
+                break
+            ended, cases = running.popleft().result()
+            done, outcomes, wrong = done + 1, outcomes + ended, wrong + cases
+            counted = f"{outcomes.total():>9,} of {wanted.cases:,}"
+            print(f"{counted}, {len(wrong)} wrong", file=sys.stderr, flush=True)
+    found = figures(outcomes, wrong)
+    found["seeds"] = [[wanted.seed, wanted.seed + done - 1]] if done else []
+    return found

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
 from pathlib import Path
 
-from tests.soak.figures import Figures, in_chunks
+from tests.soak.figures import Chunk, Ended, Figures, Wanted, in_chunks
 from tests.support.fuzz import fuzz
 
 _CHUNK = 10_000
 _RUN_EVERY = 100
 
 
-def statements(seed: int, count: int, processes: int) -> Figures:
+def statements(wanted: Wanted) -> Figures:
     """The guard fuzz, in chunks with a seed each."""
-    return in_chunks(_chunk, _CHUNK, seed, count, processes)
+    return in_chunks(_chunk, _CHUNK, wanted)
 
 
-def _chunk(chunk: tuple[int, int]) -> tuple[Counter[str], list[str]]:
+def _chunk(chunk: Chunk) -> Ended:
     seed, count = chunk
     with tempfile.TemporaryDirectory(prefix="dovetail-soak-") as folder:
         outcomes, wrong = fuzz(Path(folder), seed, count, run_every=_RUN_EVERY)

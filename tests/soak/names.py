@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.soak.figures import Figures, in_chunks
+from tests.soak.figures import Chunk, Ended, Figures, Wanted, in_chunks
 from tests.support.hostile_names import Attack
 from tests.support.hostile_names import names as hostile_names
 
@@ -15,10 +15,13 @@ _CHUNK = 40
 _WAYS = {"dovetail": "commands", "REST": "REST", "MCP": "MCP", "HTML": "HTML"}
 
 
-def names(seed: int, count: int, processes: int) -> Figures:
+def names(wanted: Wanted) -> Figures:
     """Names in chunks with a seed each; every chunk is a folder of sources and a catalog."""
-    done = in_chunks(_chunk, _CHUNK, seed, count, processes)
-    return {**done, "cases": count, "outcomes": by_way(done["outcomes"])}
+    done = in_chunks(_chunk, _CHUNK, wanted)
+    tried = sum(last + 1 - first for first, last in done["seeds"]) * _CHUNK
+    return {
+        **done, "cases": min(tried, wanted.cases), "outcomes": by_way(done["outcomes"])
+    }  # fmt: skip
 
 
 def by_way(outcomes: Mapping[str, int]) -> dict[str, int]:
@@ -34,6 +37,6 @@ def by_way(outcomes: Mapping[str, int]) -> dict[str, int]:
     return dict(ways.most_common())
 
 
-def _chunk(chunk: tuple[int, int]) -> tuple[Counter[str], list[str]]:
+def _chunk(chunk: Chunk) -> Ended:
     with tempfile.TemporaryDirectory(prefix="dovetail-soak-") as folder:
         return Attack(Path(folder) / "here", hostile_names(*chunk)).run()

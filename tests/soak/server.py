@@ -23,7 +23,7 @@ import dovetail
 from dovetail_bench.corpora import write_corpus
 from dovetail_bench.corpora.questions import questions
 from dovetail_bench.programs.lakes import lake, vocabulary
-from tests.soak.figures import Figures, figures
+from tests.soak.figures import Figures, Wanted, figures
 
 # Requests between the beginnings of two updates, connections, processes that answer questions, and
 # the pile beside the sample where rates are measured.
@@ -37,10 +37,11 @@ _GOOD = ("200", "update")
 Request = tuple[str, str, str]
 
 
-def server(seed: int, count: int, processes: int) -> Figures:
-    """So many requests, no question twice; an update begins with every five hundred of them."""
-    del processes
-    rounds = max(1, count // _A_ROUND)
+def server(wanted: Wanted) -> Figures:
+    """So many requests, no question twice; an update begins with every five hundred of them. What
+    is done by the time given counts, and so does what is done when it is interrupted."""
+    rounds = max(1, wanted.cases // _A_ROUND)
+    size = wanted.cases // rounds
     outcomes: Counter[str] = Counter()
     wrong: list[str] = []
     memory: list[int] = []
@@ -48,12 +49,14 @@ def server(seed: int, count: int, processes: int) -> Figures:
         folder = Path(place)
         _build(folder)
         with _serving(folder, _PROCESSES) as (process, port), _pool() as pool:
-            asked = _requests(seed, port, _A_QUESTION)
+            asked = _requests(wanted.seed, port, _A_QUESTION)
             with suppress(KeyboardInterrupt):  # what is done by then counts
                 for number in range(1, rounds + 1):
+                    if wanted.over:
+                        break
                     _change(folder, number)
                     with _updating(folder) as update:
-                        outcomes += _ask(pool, port, list(islice(asked, count // rounds)))
+                        outcomes += _ask(pool, port, list(islice(asked, size)))
                         told = update.communicate()[1]
                     outcomes["update"] += update.returncode == 0
                     wrong += (
@@ -76,9 +79,9 @@ def server(seed: int, count: int, processes: int) -> Figures:
     return found
 
 
-def rates(seed: int, count: int, processes: int) -> Figures:
+def rates(wanted: Wanted) -> Figures:
     """What a server answers in a second, by one process and by two, over 577 tables."""
-    del processes
+    count = wanted.cases
     ways = [(1, 1), (_PROCESSES, 1), (_PROCESSES, 5)]
     outcomes: Counter[str] = Counter()
     measured: dict[str, str] = {}
@@ -87,7 +90,7 @@ def rates(seed: int, count: int, processes: int) -> Figures:
         _build(folder, lake(_LAKE))
         for beside, one_in in ways:
             with _serving(folder, beside) as (process, port), _pool() as pool:
-                asked = _requests(seed + beside, port, one_in)
+                asked = _requests(wanted.seed + beside, port, one_in)
                 _ask(pool, port, list(islice(asked, max(_CONNECTIONS, count // 10))))
                 began, used = time.monotonic(), _cpu_seconds(process.pid)
                 outcomes += _ask(pool, port, list(islice(asked, count // len(ways))))

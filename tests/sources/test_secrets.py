@@ -24,7 +24,7 @@ from dovetail.profile.batch import TableToRead
 from dovetail.settings import Settings
 from dovetail.sources import server
 from dovetail.sources.resolve import root
-from tests.support.command_line import Cli, run_cli
+from tests.support.command_line import Cli
 from tests.support.servers import (
     Database,
     MysqlDatabase,
@@ -36,7 +36,6 @@ from tests.support.servers import (
     postgres_role,
 )
 
-__all__ = ["run_cli"]
 service = pytest.mark.service
 
 # All that a URL, SQL or a connection string could trip over.

@@ -18,10 +18,10 @@ from dovetail.sources.resolve import root
 from tests.sources.test_object_store import workbook
 from tests.sources.test_secrets import everything_in
 from tests.support.buckets import Bucket, bucket, parquet
-from tests.support.command_line import Cli, run_cli
+from tests.support.command_line import Cli
 from tests.support.files import GOOD, names, update
 
-__all__ = ["bucket", "run_cli"]
+__all__ = ["bucket"]
 # As services sign: with what would mean something in a URL, a pattern or SQL.
 SIGNATURE = "X-Amz-Credential=AKIA%2F2024&sig=Zm9v%2Bbar*[x]'%3D%3D&se=2024-01-01T00:00Z"
 WORDS = ("AKIA", "Zm9v", "2024-01-01T00")

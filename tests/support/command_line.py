@@ -12,8 +12,6 @@ from subprocess import CompletedProcess
 from tempfile import TemporaryDirectory
 from unittest import mock
 
-import pytest
-
 from dovetail import cli
 
 Cli = Callable[..., tuple[int, str]]
@@ -53,12 +51,7 @@ def _exit_code() -> int:
     return 0
 
 
-@pytest.fixture
-def run_cli() -> Cli:
-    """The command line: gives its exit code and all it wrote."""
-
-    def run_and_join(*arguments: str) -> tuple[int, str]:
-        done = run(*arguments)
-        return done.returncode, done.stdout + done.stderr
-
-    return run_and_join
+def run_and_join(*arguments: str) -> tuple[int, str]:
+    """The exit code of a command, and all it wrote."""
+    done = run(*arguments)
+    return done.returncode, done.stdout + done.stderr

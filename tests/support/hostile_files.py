@@ -204,7 +204,7 @@ def index_among_good_ones(
         (pile / f"{name}.{suffix}").write_bytes(good_files()[suffix])
     for name, content in bad:
         (pile / name).write_bytes(content)
-    settings = Settings(embedder="none", use_notes=False)
+    settings = Settings(embedder="none", use_notes=False, workers=2)
     catalog = dovetail.build(pile, into=folder / "catalog", settings=settings)
     tables = " ".join(map(str, catalog.ids))
     return catalog, [name for name in good if name not in tables]

@@ -40,6 +40,7 @@ from dovetail.serve.rest import rest_app
 from dovetail.settings import Settings
 from dovetail.text import fenced
 from tests.support.parsers import parsers, tried
+from tests.support.server_parsers import server_parsers
 
 PLAIN = Settings(embedder="none")
 Case = tuple[str, str]
@@ -152,6 +153,19 @@ def visible(folder: Path) -> Kind:
                 "key": draw.choice([one, f"{one}.a = {two}.b", question]) or "x",
                 "value": draw.choice(["pin", "canonical", two, question]) or "x"}}),
             ("GET", "/api/v1/tables-to-describe", {}),
+            ("POST", "/api/v1/descriptions", {"json": {one or "x": {"description": question}}}),
+            ("DELETE", "/api/v1/notes", {"params": {
+                "section": draw.choice(["terms", "about", "tables", "joins", "questions"]),
+                "key": draw.choice([f"{HIDDEN}_payroll", "bonus", "gnu", "orders"])}}),
+            ("POST", "/api/v1/joins/check", {"json": {
+                "left": one, "right": two, "columns": [["customer_no", "customer_no"]]}}),
+            ("POST", "/api/v1/joins/check", {"json": {
+                "left": "orders", "right": f"{HIDDEN[:3]}_payroll", "columns": [["a", "bonus"]]}}),
+            ("POST", "/api/v1/query", {"json": {"tables": ["orders", "customers"], "parts": {
+                "select": [{"table": one, "column": draw.choice(["amount", "bonus", "secret"])}],
+                "where": [{"table": two, "column": "city", "operator": "=", "values": ["Oslo"]}],
+                "absent": [one], "counted": [two]}}}),
+            ("POST", "/api/v1/answer", {"json": {"question": question}}),
         ]  # fmt: skip
         return draw.choice(asked)
 
@@ -382,7 +396,7 @@ def _quoted(name: str) -> str:
 def endless(folder: Path) -> Kind:
     """A few signs again and again, 60,000 times, into every parser of outside input, within the
     seconds of the processor that a parser has."""
-    known = {name: one for name, one in parsers(folder).items() if one.weight > 0}
+    known = parsers(folder / "parsers") | server_parsers(folder / "server")
     signs = (" ", "[", "]", "(", ")", "{", "}", "'", '"', "`", "$", "$b1$", "/*", "*/", "--", "\n",
              "\\", ",", ";", "=", "a", "1", "AND", "NOT", "SELECT", "|", ".", ":", "- ", "#", "\t",
              "é", "e\u0301", "ß", "\u202e", "0x", "1e", "::", "CASE WHEN", "a.b", "[[",

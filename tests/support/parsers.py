@@ -7,9 +7,7 @@ wrong.
 
 from __future__ import annotations
 
-import asyncio
 import json
-import logging
 import random
 import shutil
 import signal
@@ -19,9 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
-
-from fastapi.testclient import TestClient
-from mcp.server.mcpserver.exceptions import ToolError
 
 import dovetail
 from dovetail.answer.generate import extract_sql
@@ -39,10 +34,6 @@ from dovetail.notes.notes import notes_in
 from dovetail.offline.describe import read_reply
 from dovetail.offline.describe_batch import Batch
 from dovetail.retrieve.reply import parse_selection
-from dovetail.serve.guarded import Access, read_access
-from dovetail.serve.live_catalog import LiveCatalog
-from dovetail.serve.mcp import mcp_server
-from dovetail.serve.rest import rest_app
 from dovetail.settings import Settings, load_settings
 from dovetail.sources.declarations import read_descriptions
 from dovetail.sources.delimited import csv_options
@@ -79,46 +70,17 @@ class Parser:
     weight: int = 1
 
 
-def parsers(folder: Path) -> dict[str, Parser]:  # noqa: C901 - a table with what its rows need
-    """Every parser of outside input, over a small catalog in a folder."""
+def parsers(folder: Path) -> dict[str, Parser]:
+    """Every parser of outside input, over a small catalog in a folder; those of a server are
+    beside (`server_parsers`), as they want packages of its own."""
+    folder.mkdir(parents=True, exist_ok=True)
     shop = write_shop(folder / "shop.sqlite")
     settings = Settings(embedder="none")
     catalog = dovetail.build(f"shop={shop}", into=folder / "catalog", settings=settings)
     batch = Batch(tuple((table, table.name) for table in catalog.ids), "")
-    live = LiveCatalog(folder / "catalog", settings)
-    logging.getLogger("httpx").setLevel(logging.WARNING)
-    client = TestClient(rest_app(live, Access({}), log=False), base_url="http://127.0.0.1")
-    tools = mcp_server(live)
 
     def in_file(name: str, read: Callable[[Path], object]) -> Callable[[str], object]:
-        place = folder / name.replace(".", "_")
-        place.mkdir()
-
-        def parse(text: str) -> object:
-            (place / name).write_bytes(text.encode("utf-8", "surrogatepass"))
-            return read(place / name)
-
-        return parse
-
-    def rest(path: str) -> Callable[[str], object]:
-        def post(text: str) -> None:
-            content = text.encode("utf-8", "surrogatepass")
-            reply = client.post(path, content=content, headers={"content-type": "application/json"})
-            if reply.status_code >= 500 and "detail" not in reply.json():
-                raise AssertionError(reply.text)
-
-        return post
-
-    def tool(text: str) -> None:
-        try:
-            call = json.loads(text)
-        except (ValueError, RecursionError):
-            return
-        if isinstance(call, dict) and isinstance(call.get("given"), dict):
-            try:
-                asyncio.run(tools.call_tool(str(call.get("name")), call["given"]))
-            except ToolError:  # which the protocol tells the agent in a line
-                return
+        return in_a_file(folder / name.replace(".", "_") / name, read)
 
     question = (
         "Which customers in Oslo ordered more than 3 products in 2024?",
@@ -185,10 +147,6 @@ def parsers(folder: Path) -> dict[str, Parser]:  # noqa: C901 - a table with wha
              '"orders.customer_no = customers.customer_no" = "pin"\n[tables]\norders = "copy of x"'
              '\n[questions]\n"who?" = "orders, customers"\n[about]\norders = "x"\n',), 4,
         ),
-        "tokens": Parser(
-            in_file("tokens.toml", lambda file: read_access(file, {})),
-            (f'[[tokens]]\nname = "a"\nsha256 = "{"a" * 64}"\ntables = ["orders"]\n',), 4,
-        ),
         "dbt manifest": Parser(
             in_file(
                 "manifest.json",
@@ -233,20 +191,18 @@ def parsers(folder: Path) -> dict[str, Parser]:  # noqa: C901 - a table with wha
             lambda text: manifest_lists(text.encode("utf-8", "surrogatepass")),
             (json.dumps(version),), 10,
         ),
-        "REST ask": Parser(
-            rest("/api/v1/ask"),
-            (json.dumps({"question": question[0], "breadth": 0.5, "looking_for": ["x"]}),),
-        ),
-        "REST set": Parser(
-            rest("/api/v1/set"), (json.dumps({"question": "q", "tables": ["orders", "customers"]}),)
-        ),
-        "MCP tool": Parser(
-            tool,
-            (json.dumps({"name": "find_tables", "given": {"question": question[1]}}),
-             json.dumps({"name": "join_path", "given": {"start": "orders", "end": "products"}}),
-             json.dumps({"name": "describe_tables", "given": {"tables": ["orders"]}})),
-        ),
     }  # fmt: skip
+
+
+def in_a_file(file: Path, read: Callable[[Path], object]) -> Callable[[str], object]:
+    """A parser of a file's text."""
+    file.parent.mkdir(parents=True)
+
+    def parse(text: str) -> object:
+        file.write_bytes(text.encode("utf-8", "surrogatepass"))
+        return read(file)
+
+    return parse
 
 
 def _small_manifest() -> str:

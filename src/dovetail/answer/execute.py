@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dovetail.answer import check
-from dovetail.answer.pool import Cancelled, Pool, never
+from dovetail.answer.pool import CALLED_OFF, Cancelled, Pool
 from dovetail.answer.relations import (
     Joined,
     Relation,
@@ -100,16 +100,18 @@ class Executor:
         dialect: str | None = None,
         limits: Limits | None = None,
         edges: Iterable[JoinEdge] = (),
-        cancelled: Cancelled = never,
+        cancelled: Cancelled | None = None,
     ) -> Answer:
         """Run a query, written in `dialect` (the engine's own unless given), over these tables.
 
         The query calls them as `relations` names them; a `Relation` has its name already. If they
         are all in one warehouse the query runs there, unless it cannot be written for it. `edges`
-        are the joins that are known between them.
+        are the joins that are known between them. Where `cancelled` says yes, it ends; without it,
+        where `CALLED_OFF` does.
         """
         _require_engine(engine)
         self._require_values()
+        called_off = cancelled or CALLED_OFF.get()
         chosen = limits or self._limits
         began = time.perf_counter()
         given = relations(tables, self._catalog.query_names)
@@ -119,7 +121,7 @@ class Executor:
             sql,
             dialect=dialect or engine,
             limits=chosen,
-            cancelled=cancelled,
+            cancelled=called_off,
         )
         engine, placed, checked = self._checked(given, engine, ask)
         let_through = time.perf_counter()
@@ -131,7 +133,7 @@ class Executor:
                 seconds=chosen.seconds,
                 spent=checked.seconds,
                 most=2 * chosen.bytes + _FORMAT_BYTES,
-                cancelled=cancelled,
+                cancelled=called_off,
             )
         rows = _read_rows(body, originals)
         total = time.perf_counter() - began

@@ -14,6 +14,7 @@ import time
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import IO
 
 from dovetail.errors import DovetailError, GuardError, LimitError, QueryError, SourceError
@@ -36,8 +37,12 @@ Answer = tuple[Json, bytes]
 
 
 def never() -> bool:
-    """The default of `cancelled`: nobody calls the query off."""
+    """Nobody calls the query off."""
     return False
+
+
+# Whether whoever asked has gone: a server sets it once, for all queries of a request.
+CALLED_OFF: ContextVar[Cancelled] = ContextVar("CALLED_OFF", default=never)
 
 
 class Pool:

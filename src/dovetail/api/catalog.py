@@ -499,7 +499,6 @@ class Catalog:
         [{'n': 600}]
         """
         from dovetail.answer.execute import tables_of_query
-        from dovetail.answer.pool import never
 
         given = None if tables is None else [self[table] for table in tables]
         with self._ids_told(query):
@@ -508,8 +507,7 @@ class Catalog:
             ids = {relation.table.id for relation in read}
             known = self.join_graph().edges if len(ids) > 1 else []
             edges = [edge for edge in known if {edge.left, edge.right} <= ids]
-            called_off = cancelled or never
-            return self._executor.run(query, read, edges=edges, engine=engine, cancelled=called_off)
+            return self._executor.run(query, read, edges=edges, engine=engine, cancelled=cancelled)
 
     @contextmanager
     def _ids_told(self, query: str) -> Iterator[None]:

@@ -32,7 +32,7 @@ _SCHEMA_VERSION = re.compile(r"/manifest/(v\d+)\.json")
 _NAMED = 3
 # Who declared a key, where that is not its source.
 DBT = "dbt"
-_REF = re.compile(r"(?:ref|source)\(\s*(.*?)\s*\)")
+_REF = re.compile(r"(?:ref|source)\(([^()]*+)\)")
 _QUOTED = re.compile(r"""['"]([^'"]+)['"]""")
 # The tests that state a key, and the constraints that state the same.
 _TESTS = {

@@ -38,7 +38,7 @@ PINNED = "pinned"
 _MOST_HINTS = 5
 _NO_MATCH = "no row of {} matches, in any normal form; it counts all the same"
 _OF = re.compile(r"copy\s+of\s+(.+)", re.IGNORECASE)
-_AND = re.compile(r"\s+and\s+", re.IGNORECASE)
+_AND = re.compile(r"(?<!\s)\s++and\s++", re.IGNORECASE)
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 
 

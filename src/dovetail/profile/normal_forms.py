@@ -61,7 +61,9 @@ _FRONTS = tuple(
         rb"[a-z]{3}(?=[a-z]{2})",
     )
 )
-_BACK = re.compile(rb"[ _./#:,-]+(?=[0-9]{0,7}[a-z])[a-z0-9]{1,8}\Z|(?<=[0-9])[a-z]{1,6}\Z")
+_BACK = re.compile(
+    rb"(?<![ _./#:,-])[ _./#:,-]++(?=[0-9]{0,7}[a-z])[a-z0-9]{1,8}\Z|(?<=[0-9])[a-z]{1,6}\Z"
+)
 # Values that tell what all begin with, how many beginnings there may be, and how often each.
 _MANY, _MOST_FRONTS, _TIMES = 250, 6, 3
 _DAY, _SECOND = 10, 16

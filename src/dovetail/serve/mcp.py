@@ -8,6 +8,7 @@ back with those that are near, SQL that may not run with the reason.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -357,7 +358,7 @@ def serve_mcp(live: LiveCatalog, http: str | None, *, notes: bool = False) -> No
         server.run("stdio")
         return
     host, _, port = http.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+    if not host or not re.fullmatch("[0-9]{1,5}", port) or not 0 < int(port) < 1 << 16:
         raise UsageError(f"--http {http}: give an address such as 127.0.0.1:8765")
     if not is_this_machine(host):
         raise UsageError(

@@ -15,6 +15,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
+from dovetail.answer.pool import CALLED_OFF
 from dovetail.answer.results import Answer
 from dovetail.api.catalog import Catalog
 from dovetail.domain import Table, TableSet
@@ -87,6 +88,11 @@ class JoinRows(BaseModel):
 def add_queries(app: FastAPI, catalog_of: Callable[[Request], Catalog]) -> None:
     """Write, run and check queries; `catalog_of` gives what a caller may see."""
 
+    def asked_by(request: Request) -> Catalog:
+        """The same, for what runs queries: they end where the caller has gone."""
+        CALLED_OFF.set(lambda: from_thread.run(request.is_disconnected))
+        return catalog_of(request)
+
     @app.post("/api/v1/query")
     def query(request: Request, wanted: Writing) -> Written:
         """SQL for parts that you changed: columns, conditions, groups, an order."""
@@ -100,7 +106,7 @@ def add_queries(app: FastAPI, catalog_of: Callable[[Request], Catalog]) -> None:
 
         A query whose caller has gone ends.
         """
-        catalog = catalog_of(request)
+        catalog = asked_by(request)
         if (wanted.sql is None) == (wanted.question is None):
             raise UsageError("give either sql or question")
         if wanted.sql is None:
@@ -108,7 +114,7 @@ def add_queries(app: FastAPI, catalog_of: Callable[[Request], Catalog]) -> None:
             done = catalog.answer(str(wanted.question))
         else:
             tables = None if wanted.tables is None else _tables(catalog, wanted.tables)
-            done = catalog.sql(sql_of_model(wanted.sql), tables, cancelled=_gone(request))
+            done = catalog.sql(sql_of_model(wanted.sql), tables)
         if wanted.format != "json":
             return _file(done, wanted.format)
         seconds = round(sum(done.seconds.values()), 4)
@@ -119,7 +125,7 @@ def add_queries(app: FastAPI, catalog_of: Callable[[Request], Catalog]) -> None:
     @app.post("/api/v1/joins/check")
     def check_join(request: Request, named: JoinNamed) -> JoinRows:
         """A join held against the rows of its tables: partners, orphans, what it multiplies."""
-        catalog = catalog_of(request)
+        catalog = asked_by(request)
         left, right = (find_table(catalog, name).id for name in (named.left, named.right))
         for edge in catalog.joins(left, least=0):
             if {edge.left, edge.right} == {left, right} and list(edge.columns) == named.columns:
@@ -148,11 +154,6 @@ def _refuse_billed(catalog: Catalog, wanted: Answering) -> None:
 
 def _tables(catalog: Catalog, names: list[str]) -> list[Table]:
     return [find_table(catalog, name) for name in names]
-
-
-def _gone(request: Request) -> Callable[[], bool]:
-    """Whether whoever asked has gone, as a query that runs in a thread can ask."""
-    return lambda: from_thread.run(request.is_disconnected)
 
 
 def _file(done: Answer, kind: str) -> Response:

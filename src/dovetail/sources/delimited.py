@@ -38,7 +38,7 @@ _DAY_FORMATS = "['%d.%m.%Y', '%d.%m.%Y %H:%M', '%d.%m.%Y %H:%M:%S']"
 # one.
 _RAGGED_SHARE, _FEW_LINES = 0.1, 4
 LEFT_OUT, _COUNTED = "ignore_errors = true", "store_rejects = true, rejects_limit = 100000"
-_NUMBER = re.compile(r"\s*[-+]?\d[\d.,:/ -]*\s*")
+_NUMBER = re.compile(r"\s*+[-+]?\d[\d.,:/ -]*+\s*+")
 
 
 @dataclass(frozen=True, slots=True)

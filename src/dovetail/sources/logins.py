@@ -22,14 +22,16 @@ from dovetail.state import keep, recall
 
 # A text that is a server's address with a login, or holds a password, in any of the usual ways:
 # a URL, one with a slash too few or too many, one inside of another (jdbc:), a connection string.
+# What is read once is not gone back over: a text may be long, and somebody else's.
 _LOGIN = re.compile(
     r"""
-      [a-z][a-z0-9+.-]*:/+[^/?#]*@                # scheme://user:password@host
-    | [^\s/@:=]+:[^\s@]*@[\w.\[-]                 # user:password@host
-    | \b(?:postgres(?:ql)?|mysql|mariadb|jdbc|odbc|sqlserver|mssql|oracle|mongodb|redis)\b[\w+]*:
-    | \bhttps?:[^?]*\?.*=                         # a page with parameters, which may sign it
-    | \b(?:pass(?:word|wd)|pwd|sslpassword)\s*=
-    | \b(?:host|hostaddr|server)\s*=.*\b(?:user|uid|dbname|database)\s*=
+      (?<![a-z0-9+.-])[0-9+.-]*+[a-z][a-z0-9+.-]*+:/+[^/?#]*@    # scheme://user:password@host
+    | (?<![^\s@])(?>[^\s@]*?[^\s/@:=]:)[^\s@]*+@[\w.\[-]        # user:password@host
+    | \b(?:postgres(?:ql)?|mysql|mariadb|jdbc|odbc|sqlserver|mssql|oracle|mongodb|redis)\b
+      [\w+]{0,99}:
+    | \A(?>.*?\bhttps?:)[^?]*+\?.*=                # a page with parameters, which may sign it
+    | \b(?:pass(?:word|wd)|pwd|sslpassword)\s*+=
+    | \A(?>.*?\b(?:host|hostaddr|server)\s*+=).*\b(?:user|uid|dbname|database)\s*+=
     """,
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )

@@ -27,7 +27,7 @@ from dovetail.sources import duck
 
 _URL = re.compile(
     r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?:(?P<login>[^/?#]*)@)?"
-    r"(?P<host>\[[^\s/?#@\[\]]+\]|[^\s/?#@:\[\]]*)(?::(?P<port>\d*))?"
+    r"(?P<host>\[[^\s/?#@\[\]]+\]|[^\s/?#@:\[\]]*)(?::(?P<port>[0-9]{0,5}))?"
     r"(?P<path>(?:/[^?#@]*)?)(?:\?(?P<query>(?:\w+=[^&#]*(?:&|$))*))?",
     re.IGNORECASE,
 )
