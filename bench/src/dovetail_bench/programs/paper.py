@@ -253,10 +253,13 @@ batches, each from the text of its request, so they are not independent of each 
 tokens are counted by our estimate. Those of ReAct and ARM on Spider came last, after the gold
 tables had been shown for SQL, with the rows of tables left out of what was read: take these two
 rows as upper bounds. On the other corpora they were written by a reader who saw the requests alone,
-and the drafts of one question apart. On Spider, SQL over the five nearest tables came first, and
+and the drafts of one question apart; 28 of ARM's drafts (15 questions on Spider, Bird and Beaver),
+which changed with the way in which headers are embedded, were answered last, by a reader of those
+alone who had seen no gold. On Spider, SQL over the five nearest tables came first, and
 the same query stands for every other set that has all tables it reads; on MMQA three requests for
 SQL were answered later, by a reader of those alone. `llm`, `graph`, all SQL, and rows with weights
-of other embedders or a cross-encoder are runs of 18 November 2026, kept beside the recordings.
+of other embedders or a cross-encoder are runs of 18 November 2026, kept beside the recordings (of
+`oracle`, the gold tables, only whether the rows were right).
 Nothing is described for `llm`: describing shows a model which tables are of one database.
 
 The small model is Qwen2.5-Coder-1.5B-Instruct in four bits, below the 7B of the paper. It took the
