@@ -30,6 +30,7 @@ from dovetail_bench.baselines.jar import JarRetriever
 from dovetail_bench.baselines.mip import Limits
 from dovetail_bench.baselines.ranking import RankingRetriever
 from dovetail_bench.baselines.rear import CrossEncoder, RearRetriever
+from dovetail_bench.headers import headers_of
 from dovetail_bench.retrievers import open_retriever
 from dovetail_bench.run import record_of
 
@@ -139,10 +140,10 @@ def test_rear_expands_through_columns_that_look_alike(shop: Searcher) -> None:
     found = RearRetriever(shop, 2, nearest=4, base=2).retrieve(question)
     base = [candidate.id for candidate in shop.dense(question, 2)]
     owners = [table.id for table in shop.tables for _ in table.columns]
-    headers = np.vstack([shop.column_vectors(table.id) for table in shop.tables])
+    headers = np.vstack([headers_of(shop).of(table.id) for table in shop.tables])
     near: set[TableId] = set()
     for table in base:
-        for cosines in shop.column_vectors(table) @ headers.T:
+        for cosines in headers_of(shop).of(table) @ headers.T:
             near |= {owners[place] for place in np.argsort(-cosines, kind="stable")[:4]}
     stages = {entry["stage"]: entry for entry in found.trace}
     assert list(stages) == ["retrieve", "expand", "refine"]
@@ -157,7 +158,7 @@ def test_rear_adds_company_to_relevance(shop: Searcher) -> None:
     alone = RearRetriever(shop, 3, base=3, company=0.0).retrieve(question)
     assert alone.ids == tuple(c.id for c in shop.dense(question, 3))
     ranking = shop.dense(question, 7)
-    vectors = [shop.column_vectors(candidate.id) for candidate in ranking]
+    vectors = [headers_of(shop).of(candidate.id) for candidate in ranking]
 
     def scaled(values: list[float]) -> list[float]:
         return [(value - min(values)) / (max(values) - min(values)) for value in values]

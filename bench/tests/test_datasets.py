@@ -1,4 +1,4 @@
-"""Datasets in their several forms: folders, questions of yours, BEIR, TREC runs."""
+"""Datasets in their several forms: folders, and questions of yours."""
 
 from __future__ import annotations
 

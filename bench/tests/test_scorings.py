@@ -13,9 +13,9 @@ import pytest
 import dovetail
 from dovetail.errors import UsageError
 from dovetail.joins.columns import ColumnArrays
-from dovetail.names.words import words
 from dovetail.offline.pipeline import update
 from dovetail.settings import Settings
+from dovetail_bench.headers import words
 from dovetail_bench.scorings import SharedCounts, score_joins
 
 WORDS = Settings(embedder="none")

@@ -184,8 +184,8 @@ def _moved(catalog: Path, sources: Mapping[str, Path]) -> bool:
 def open_dataset(data: str | Path, *, catalog: Path | None = None) -> Dataset:
     """The dataset that a name or path stands for.
 
-    `sample` is the one that the package ships. A folder has the layout above, or that of BEIR; a
-    CSV or JSONL file holds custom questions. Those of the last two are over `catalog`.
+    `sample` is the one that the package ships. A folder has the layout above; a CSV or JSONL file
+    holds custom questions, over `catalog`.
     """
     path = Path(data)
     if str(data) == SAMPLE and not path.exists():

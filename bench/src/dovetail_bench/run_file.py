@@ -175,6 +175,12 @@ def read_run(path: Path) -> Run:
     return _parse(path, content[: content.rfind(b"\n") + 1])
 
 
+def run_bytes(run: Run) -> bytes:
+    """A finished run as it stands in a file."""
+    head: Json = {"run": run.about, "made": run.made}
+    return b"".join(map(_line, [head, *(each.to_json() for each in run.records.values())]))
+
+
 def trace_id(trace: Trace) -> str:
     """The id of a trace: a digest of its contents."""
     return hashlib.sha256(_line({"stages": trace})).hexdigest()[:16]

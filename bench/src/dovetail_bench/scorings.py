@@ -30,8 +30,8 @@ from dovetail.joins.columns import DEFAULT_THRESHOLDS, ColumnArrays, Thresholds
 from dovetail.joins.edges import cardinality, in_order
 from dovetail.joins.evidence import work_out
 from dovetail.joins.graph import JoinGraph
-from dovetail.names.words import spelled, words
 from dovetail.search.searcher import Searcher
+from dovetail_bench.headers import header_text, words
 
 FOREIGN_KEY = "foreign_key"
 # Makes a vector of each text.
@@ -85,7 +85,7 @@ class Columns:
         self._embed = embed
         names = [words(table.name) for table in arrays.ids]
         headers = [
-            sorted({*names[table], *words(name)})
+            sorted(names[table] | words(name))
             for table, name in zip(arrays.table.tolist(), arrays.name, strict=True)
         ]
         codes = {word: code for code, word in enumerate({w for each in headers for w in each})}
@@ -115,7 +115,7 @@ class Columns:
             return None
         tables = [self.arrays.ids[table].name for table in self.arrays.table.tolist()]
         names = zip(tables, self.arrays.name, strict=True)
-        texts = Encoded.of([f"{spelled(table)} {spelled(name)}" for table, name in names])
+        texts = Encoded.of([header_text(table, name) for table, name in names])
         vectors = self._embed(texts.dictionary)
 
         def cosine(left: Ints, right: Ints) -> Floats:

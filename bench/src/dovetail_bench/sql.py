@@ -95,7 +95,7 @@ class _Bench:
     def results(self, key: RunKey, ks: Sequence[int]) -> Iterator[Json]:
         """A row for each k."""
         if key.retriever == ORACLE:
-            ran = self._run(key, 0, [_oracle(question) for question in self.experiment.questions])
+            ran = self._run(key, 0, [gold_record(each) for each in self.experiment.questions])
             yield from (self._row(ORACLE, replace(ran, k=k)) for k in ks)
             return
         for found in self.experiment.found(key, ks):
@@ -195,7 +195,8 @@ def _repairs(written: Sequence[Written]) -> Json:
     return {"tried": len(again), "right": sum(not each.error for each in again)}
 
 
-def _oracle(question: Question) -> Record:
+def gold_record(question: Question) -> Record:
+    """The record of a question whose gold tables were found."""
     return Record(
         question=question.id,
         tables=tuple(Found(table.source, table.name, ORACLE, 1.0) for table in question.gold),

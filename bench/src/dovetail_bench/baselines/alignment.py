@@ -14,11 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.domain import Candidate, Table
-from dovetail.names.words import spelled
-from dovetail.search.embeddings import header_text
 from dovetail.search.searcher import Searcher
-from dovetail_bench.baselines.nearest_columns import NearestColumns
 from dovetail_bench.baselines.ranking import Ranking
+from dovetail_bench.headers import header_text, headers_of, spelled
 
 _LONGEST = 3  # words of an n-gram
 _RANKS = 60  # how little a place further down costs when ranks are added
@@ -58,7 +56,6 @@ class Alignment:
     ) -> None:
         self._searcher = searcher
         self._ranking = ranking
-        self._columns = NearestColumns(searcher)
         self._nearest = nearest
 
     def aligned(self, keyword: str) -> list[str]:
@@ -69,7 +66,7 @@ class Alignment:
         vector = self._searcher.vector(keyword)
         meant = [
             header_text(table.name, column)
-            for table, column, _ in self._columns.to(vector, self._nearest)
+            for table, column, _ in headers_of(self._searcher).nearest(vector, self._nearest)
         ]
         return list(dict.fromkeys([*said, *meant]))
 

@@ -44,6 +44,7 @@ from dovetail_bench.baselines.mip import Limits, Solution, solve
 from dovetail_bench.baselines.prompting import strings_in
 from dovetail_bench.baselines.ranking import PAPER, Ranking, cosine, nearest_by, words_of
 from dovetail_bench.corpus_folder import QUESTIONS
+from dovetail_bench.headers import headers_of
 from dovetail_bench.prompts import PROMPTS
 from dovetail_bench.retrievers import published_searcher
 from dovetail_bench.scorings import joins_by
@@ -110,7 +111,8 @@ class Compatibility:
         return scores
 
     def _by_header(self, one: TableId, other: TableId) -> float:
-        cosines = self._searcher.column_vectors(one) @ self._searcher.column_vectors(other).T
+        headers = headers_of(self._searcher)
+        cosines = headers.of(one) @ headers.of(other).T
         return float(cosines.max(initial=0.0)) / 4
 
 
@@ -205,7 +207,7 @@ def fit(searcher: Searcher, asked: Sequence[str], tables: Sequence[TableId]) -> 
     vectors = searcher.vectors([text.replace(":", " ") for text in asked])
     rows = np.zeros((len(asked), len(tables)))
     for place, table in enumerate(tables):
-        columns = searcher.column_vectors(table)
+        columns = headers_of(searcher).of(table)
         if len(columns):
             rows[:, place] = (vectors @ columns.T).max(axis=1)
     return rows

@@ -30,9 +30,9 @@ from dovetail.retrieve.trace import Stage, clipped, require_positive, table_set
 from dovetail.search.embeddings import table_text
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
-from dovetail_bench.baselines.nearest_columns import NearestColumns
 from dovetail_bench.baselines.onnx_model import MODEL, OnnxModel
 from dovetail_bench.baselines.ranking import PAPER, Ranking, cosine, nearest_by
+from dovetail_bench.headers import headers_of
 from dovetail_bench.retrievers import published_searcher
 
 Predict = Callable[[list[tuple[str, str]]], Floats]
@@ -136,10 +136,10 @@ class RearRetriever:
     def _expanded(self, base: Sequence[TableId]) -> dict[TableId, float]:
         """Tables outside the base with a header near one of the base's, and how near."""
         found: dict[TableId, float] = {}
-        columns = NearestColumns(self.searcher)
+        headers = headers_of(self.searcher)
         for table in base:
-            for vector in self.searcher.column_vectors(table):
-                for other, _, near in columns.to(vector, self.nearest):
+            for vector in headers.of(table):
+                for other, _, near in headers.nearest(vector, self.nearest):
                     if other not in base:
                         found[other] = max(found.get(other, 0.0), near)
         return found
@@ -168,7 +168,7 @@ class RearRetriever:
         if self.scorer is not None:
             pairs = [(self._text(a), self._text(b)) for a in tables for b in tables[:base]]
             return self.scorer.score(pairs).reshape(len(tables), base)
-        vectors = [self.searcher.column_vectors(table) for table in tables]
+        vectors = [headers_of(self.searcher).of(table) for table in tables]
         rows = [[float((a @ b.T).max(initial=-1.0)) for b in vectors[:base]] for a in vectors]
         return np.array(rows).reshape(len(tables), base)
 

@@ -9,8 +9,9 @@ them ours (`llm`, `graph`) with its own search, and SQL over some sets where gol
 Replies come from the recordings, `bench/recordings/paper/MODEL/CORPUS.jsonl.xz`. What dovetail
 itself asks a model, for sets of ours and for SQL, changes with its code, and the weights of other
 embedders and of a cross-encoder are in no package of ours: the runs of these stand beside the
-recordings, in `kept/`, as they came out when the replies were written. `--all` measures them anew,
-with weights where `.bench/models` has them, and keeps them.
+recordings, in `kept/`, as they came out when the replies were written; of SQL over gold tables the
+verdicts alone, as tables and SQL are the corpus's. `--all` measures them anew, with weights where
+`.bench/models` has them, and keeps them.
 
 With `--llm "replay:FOLDER/{}?model=NAME"`, {} standing for the corpus, what has no reply is written
 to FOLDER/CORPUS/requests.jsonl: purposes first, then selections, then SQL over them. The last line
@@ -35,16 +36,16 @@ from dovetail_bench.baselines.jar import has_subquestions
 from dovetail_bench.datasets import PURPOSES, Dataset, open_dataset
 from dovetail_bench.programs.results import PAGES, run_files, write_headlines
 from dovetail_bench.question_file import write_questions
-from dovetail_bench.questions import QuestionFilter
+from dovetail_bench.questions import Question, QuestionFilter
 from dovetail_bench.replay import RECORDING, REQUESTS, RESPONSES
 from dovetail_bench.reporting.report import Chapter, Options, make_report
 from dovetail_bench.reporting.selection import FALLBACKS
 from dovetail_bench.reporting.writing import chapter_markdown
 from dovetail_bench.retrieval import Experiment
 from dovetail_bench.run import RunConfig
-from dovetail_bench.run_file import read_run
+from dovetail_bench.run_file import Run, read_run, run_bytes
 from dovetail_bench.run_key import ORACLE
-from dovetail_bench.sql import FOLDER, bench_sql
+from dovetail_bench.sql import FOLDER, bench_sql, gold_record
 
 CORPORA = ("spider_dev", "bird_dev", "mmqa", "beaver")
 # Corpora over which SQL is written: of Bird's databases one has all rows, of Beaver's none.
@@ -133,8 +134,7 @@ MODELS = (Model("strong", 60, (PLAIN, PAPER)), Model("small", 60, (PLAIN, SMALL)
 class Measured:
     """The runs of a model on a corpus, and which systems wait for replies.
 
-    `own` are the runs that are kept: the sets of ours, all SQL, and what needs other weights; not
-    those over gold tables, which are the corpus's.
+    `own` are the runs that are kept: the sets of ours, all SQL, and what needs other weights.
     """
 
     runs: list[Path] = field(default_factory=list)
@@ -184,12 +184,30 @@ def _answers(dataset: Dataset, experiment: Experiment, system: System) -> list[P
 
 
 def keep(runs: Sequence[Path], folder: Path) -> None:
-    """Keep runs, packed, in a folder."""
+    """Keep runs, packed, in a folder; neither the gold tables nor the SQL over them."""
     folder.mkdir(parents=True, exist_ok=True)
-    for run in runs:
-        kind = "sql" if run.parent.name == FOLDER else "sets"
-        packed = lzma.compress(run.read_bytes(), preset=9)
-        (folder / f"{run.name.split('.')[0]}.{kind}.jsonl{RECORDING}").write_bytes(packed)
+    for file in runs:
+        kind, run = "sql" if file.parent.name == FOLDER else "sets", read_run(file)
+        gold = run.about["retriever"] == ORACLE
+        content = run_bytes(_without_gold(run)) if gold else file.read_bytes()
+        packed = folder / f"{file.name.split('.')[0]}.{kind}.jsonl{RECORDING}"
+        packed.write_bytes(lzma.compress(content, preset=9))
+
+
+def _without_gold(run: Run) -> Run:
+    verdicts = {
+        name: replace(
+            each, tables=(), written=each.written and replace(each.written, sql="", reason="")
+        )
+        for name, each in run.records.items()
+    }
+    return replace(run, records=verdicts)
+
+
+def _with_gold(run: Run, questions: Sequence[Question]) -> Run:
+    gold = {question.id: gold_record(question).tables for question in questions}
+    whole = {name: replace(each, tables=gold[name]) for name, each in run.records.items()}
+    return replace(run, records=whole)
 
 
 def unpacked(kept: Path, dataset: Dataset, into: Path) -> list[Path]:
@@ -200,7 +218,10 @@ def unpacked(kept: Path, dataset: Dataset, into: Path) -> list[Path]:
     for packed in sorted(kept.glob(f"{dataset.name}-*{RECORDING}")):
         file = into / packed.stem
         file.write_bytes(lzma.decompress(packed.read_bytes()))
-        write_questions(into, dataset.name, str(read_run(file).about["questions"]), questions)
+        run = read_run(file)
+        if run.about["retriever"] == ORACLE:
+            file.write_bytes(run_bytes(_with_gold(run, questions)))
+        write_questions(into, dataset.name, str(run.about["questions"]), questions)
         files.append(file)
     return files
 
@@ -232,10 +253,13 @@ batches, each from the text of its request, so they are not independent of each 
 tokens are counted by our estimate. Those of ReAct and ARM on Spider came last, after the gold
 tables had been shown for SQL, with the rows of tables left out of what was read: take these two
 rows as upper bounds. On the other corpora they were written by a reader who saw the requests alone,
-and the drafts of one question apart. On Spider, SQL over the five nearest tables came first, and
+and the drafts of one question apart; 28 of ARM's drafts (15 questions on Spider, Bird and Beaver),
+which changed with the way in which headers are embedded, were answered last, by a reader of those
+alone who had seen no gold. On Spider, SQL over the five nearest tables came first, and
 the same query stands for every other set that has all tables it reads; on MMQA three requests for
 SQL were answered later, by a reader of those alone. `llm`, `graph`, all SQL, and rows with weights
-of other embedders or a cross-encoder are runs of 18 November 2026, kept beside the recordings.
+of other embedders or a cross-encoder are runs of 18 November 2026, kept beside the recordings (of
+`oracle`, the gold tables, only whether the rows were right).
 Nothing is described for `llm`: describing shows a model which tables are of one database.
 
 The small model is Qwen2.5-Coder-1.5B-Instruct in four bits, below the 7B of the paper. It took the
@@ -308,10 +332,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             settings = Settings(llm=llm, llm_context=CONTEXT, sql_repair=False)
             config = RunConfig(given.runs, settings, given.workers, note=print, corpus=place)
             measured = measure(dataset, model, config, everything=given.all)
-            over_gold = [run for run in measured.own if "oracle" in run.name]
             if given.all and not measured.waiting:
-                keep([run for run in measured.own if run not in over_gold], kept)
-            runs = [*measured.runs, *over_gold, *unpacked(kept, dataset, given.runs / kept.name)]
+                keep(measured.own, kept)
+            runs = [*measured.runs, *unpacked(kept, dataset, given.runs / kept.name)]
             found.setdefault(model.name, []).extend(runs)
             complete &= not measured.waiting
             for line in measured.waiting:
