@@ -437,8 +437,8 @@ def test_the_slices_that_a_question_names_are_read_together(tmp_path: Path) -> N
     given = named_set(catalog, "orders from 2021 to 2022", ["orders_2021", "orders_2022"])
     found = catalog.completed(given)
     assert found.reading.startswith("order_no of orders_2021 with orders_2022")
-    rows = catalog.sql(found.skeleton)
-    assert (len(rows.rows), len(rows.tables)) == (44, 2)
+    answer = catalog.sql(found.skeleton)
+    assert (len(answer.rows), len(answer.tables)) == (44, 2)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dovetail.models.chat import parse_json
 from dovetail.ports import LLM, Json
 from dovetail.prompts import read_prompt
-from dovetail.retrieve.trace import Stage, clipped
+from dovetail.retrieve.trace import Stage
+from dovetail.search.query import clipped
 from dovetail.text import cut, escape
 
 # Phrases that are searched for, and characters of each.

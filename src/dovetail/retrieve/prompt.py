@@ -27,8 +27,7 @@ from dovetail.ports import Json, Message
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.groups import Belonging, split
 from dovetail.retrieve.match import by_relevance, deciding_columns, example, explained_columns
-from dovetail.retrieve.trace import clipped
-from dovetail.search.query import Query, stems
+from dovetail.search.query import Query, clipped, stems
 from dovetail.search.searcher import Searcher
 from dovetail.text import cut, escape, fenced
 

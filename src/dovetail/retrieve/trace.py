@@ -10,10 +10,6 @@ from dovetail.errors import UsageError
 from dovetail.joins.graph import JoinGraph
 from dovetail.ports import LLM, Completion, Json, Message
 
-# Characters of a question that a prompt repeats: nobody asks more, and a pasted file would
-# otherwise fill the context and be paid for in every round.
-_LONGEST = 4_000
-
 
 @dataclass(slots=True)
 class Stage:
@@ -101,15 +97,6 @@ def ranked(candidates: Iterable[Candidate], stage: str, reason: str) -> Iterator
     """Choose all candidates in their order; the reason of each is `reason` and its rank."""
     for rank, candidate in enumerate(candidates, start=1):
         yield Chosen(candidate.id, candidate.relevance, stage, f"{reason}, rank {rank}")
-
-
-def clipped(question: str) -> str:
-    """Cut a question to the length that prompts repeat.
-
-    >>> len(clipped("x" * 100_000))
-    4000
-    """
-    return question[:_LONGEST]
 
 
 def require_positive(**options: int) -> None:

@@ -61,6 +61,19 @@ _CALENDAR = frozenset(
 _UNSPACED = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0eff]{2,}")
 
 
+# Characters of a question that are read, and that prompts repeat.
+_LONGEST = 4_000
+
+
+def clipped(question: str) -> str:
+    """Cut a question to the length that is read.
+
+    >>> len(clipped("x" * 100_000))
+    4000
+    """
+    return question[:_LONGEST]
+
+
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """A word in lower case without its ending.

@@ -43,7 +43,7 @@ from dovetail.search.logical import LogicalJoinGraph, LogicalTables
 from dovetail.search.method_cache import method_cache
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.noted_terms import NotedTerms
-from dovetail.search.query import Query, QueryTerm, spans, stems
+from dovetail.search.query import Query, QueryTerm, clipped, spans, stems
 from dovetail.search.reasons import reasons
 from dovetail.search.value_linking import ValueLinker
 from dovetail.settings import Settings
@@ -199,7 +199,7 @@ class Searcher:
 
     def analyse(self, question: Query | str) -> Query:
         """The question as a query: terms, value links and vector; a query stays as it is."""
-        return question if isinstance(question, Query) else self._analyse(question)
+        return question if isinstance(question, Query) else self._analyse(clipped(question))
 
     def _analysed(self, question: str) -> Query:
         spoken = self.index.question_words.read(question, self.lexical)

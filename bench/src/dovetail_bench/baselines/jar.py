@@ -32,11 +32,11 @@ from dovetail.ports import LLM
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.trace import (
     Stage,
-    clipped,
     ranked,
     require_positive,
     table_set,
 )
+from dovetail.search.query import clipped
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from dovetail_bench.baselines.connected import Pair, Problem, Weights

@@ -25,11 +25,11 @@ from dovetail.ports import LLM, Message
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.trace import (
     Stage,
-    clipped,
     ranked,
     require_positive,
     table_set,
 )
+from dovetail.search.query import clipped
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from dovetail_bench.baselines.prompting import numbers_in

@@ -26,8 +26,9 @@ from dovetail.arrays import Floats
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, Chosen, TableId, TableSet
 from dovetail.errors import MissingExtraError
-from dovetail.retrieve.trace import Stage, clipped, require_positive, table_set
+from dovetail.retrieve.trace import Stage, require_positive, table_set
 from dovetail.search.embeddings import table_text
+from dovetail.search.query import clipped
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from dovetail_bench.baselines.onnx_model import MODEL, OnnxModel

@@ -19,8 +19,8 @@ from dovetail.ports import LLM, Json
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.prompt import JoinedPair, named
 from dovetail.retrieve.reply import listed_items, listed_numbers, whole_number
-from dovetail.retrieve.trace import Stage, clipped
-from dovetail.search.query import Query
+from dovetail.retrieve.trace import Stage
+from dovetail.search.query import Query, clipped
 from dovetail.text import PromptText, cut, escape, fenced
 from dovetail_bench.markdown import markdown
 from dovetail_bench.prompts import PROMPTS
