@@ -61,11 +61,11 @@ def phrase_mask(values: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def cell_phrases(texts: Sequence[str]) -> Hashes:
-    """The phrase hash of each text as a cell; the text must hold a word.
+    """The phrase hash of each text as a cell; one without a word is like no cell.
 
-    >>> one, other = cell_phrases(["New York", " new-york!"])
-    >>> one == other
-    np.True_
+    >>> one, other, signs = cell_phrases(["New York", " new-york!", "⿲"])
+    >>> one == other, one == signs
+    (np.True_, np.False_)
     """
     words, first, _ = _words(text_array(texts))
     return _phrase_hashes(words, first, np.arange(len(texts)))
@@ -113,7 +113,9 @@ def _phrase_hashes(words: Hashes, first: Ints, cells: Ints) -> Hashes:
     position = np.arange(int(counts.sum()), dtype=np.int64) - np.repeat(begins, counts)
     ordered = words[np.repeat(first[cells], counts) + position]
     ordered = mix(ordered + (position.astype(np.uint64) + np.uint64(1)) * _ODD)
-    sums = np.add.reduceat(ordered, begins) if len(begins) else ordered
+    sums, filled = np.zeros(len(cells), dtype=np.uint64), counts > 0
+    if filled.any():
+        sums[filled] = np.add.reduceat(ordered, begins[filled])
     return mix(sums ^ _CELL)
 
 
