@@ -63,11 +63,16 @@ def use(catalog: Path, source: Path) -> int:
 
 def tamper(catalog: Path, outside: Path, draw: random.Random) -> str:
     """Do some harm to a catalog; returns what was done. `outside` holds files of the user's."""
-    files = sorted(path for path in catalog.rglob("*") if path.is_file())
+    # Not through a link that an earlier harm left, which leads to a file of the user's.
+    files = sorted(path for path in catalog.rglob("*") if path.is_file() and _own(path))
     file = draw.choice(files)
     what = draw.choice((_flip, _cut, _replace, _swap, _delete, _link_file, _link_folder, _pipe))
     what(file, outside, draw)
     return f"{what.__name__.strip('_')} {file.relative_to(catalog)}"
+
+
+def _own(file: Path) -> bool:
+    return not file.is_symlink() and file.stat().st_nlink == 1
 
 
 def _flip(file: Path, _: Path, draw: random.Random) -> None:

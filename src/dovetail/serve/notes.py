@@ -93,7 +93,7 @@ def add_notes(app: FastAPI, live: LiveCatalog, *, writable: bool) -> None:
         _require_writable(request)
         known = {(one.section, one.key) for one in _visible(live.whole(), _seen(request))}
         if (section, key) not in known:
-            raise NotFoundError(f"there is no note {key!r} in [{section}]")
+            raise NotFoundError(f"there is no such note in [{section}]")
         forget(live.whole().reader, key, [section])
         return _view(request)
 
