@@ -115,14 +115,8 @@ class Executor:
         chosen = limits or self._limits
         began = time.perf_counter()
         given = relations(tables, self._catalog.query_names)
-        ask = partial(
-            check.ask,
-            self._pool,
-            sql,
-            dialect=dialect or engine,
-            limits=chosen,
-            cancelled=called_off,
-        )
+        asked = partial(check.ask, self._pool, sql, dialect=dialect or engine)
+        ask = partial(asked, limits=chosen, cancelled=called_off)
         engine, placed, checked = self._checked(given, engine, ask)
         let_through = time.perf_counter()
         request = self._request(checked, placed, engine, chosen)

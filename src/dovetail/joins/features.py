@@ -443,12 +443,7 @@ class PairFeatures:
         first = self.sources_count * (1 - across) * facts.counter[parent] * exact
         same = np.where(facts.names_key[parent] | (first > 0), to_column, 0)
         measure, none = facts.plain[child] * np.minimum(named, 1 - same), np.zeros(len(child))
-        # Numbers that only match because letters were cut on the other side may be hours.
-        cut = self.behind_letters[parent] & ~self.behind_letters[child]
-        measure = np.where(both & ~cut, 0, measure)
-        measure = measure * (1 - self._between_gaps(candidates, across))
-        measure = np.where(facts.counts[child], facts.plain[child] * _COUNT, measure)
-        measure = np.maximum(measure, facts.position[child] * (_COUNT - exact))
+        measure = self._measure(candidates, measure, across, exact)
         # A key wholly inside a key, no word in common, values beyond chance: a table of a subtype.
         # Codes of one system's key in another's: two masters of one domain.
         wholly = candidates.rows >= _ALL_ROWS * self.filled[child]
@@ -483,6 +478,19 @@ class PairFeatures:
         if not self.sources_count:
             return features
         return replace(features, fit=self._fit(child, parent, features))
+
+    def _measure(
+        self, candidates: Candidates, by_name: Floats, across: Floats, exact: Floats
+    ) -> Floats:
+        """How far each child is a number that refers to nothing, given how far its name says so."""
+        child, parent, facts = candidates.child, candidates.parent, self.facts
+        both = facts.code[child] & facts.code[parent]
+        # Numbers that only match because letters were cut on the other side may be hours.
+        cut = self.behind_letters[parent] & ~self.behind_letters[child]
+        measure = np.where(both & ~cut, 0, by_name)
+        measure = measure * (1 - self._between_gaps(candidates, across))
+        measure = np.where(facts.counts[child], facts.plain[child] * _COUNT, measure)
+        return np.maximum(measure, facts.position[child] * (_COUNT - exact))
 
     def _code(self, candidates: Candidates, across: Floats) -> Floats:
         """How many of ten codes two columns have in common. Files that people are sent have names

@@ -199,9 +199,10 @@ class Searcher:
 
     def analyse(self, question: Query | str) -> Query:
         """The question as a query: terms, value links and vector; a query stays as it is."""
-        return question if isinstance(question, Query) else self._analyse(clipped(question))
+        return question if isinstance(question, Query) else self._analyse(question)
 
-    def _analysed(self, question: str) -> Query:
+    def _analysed(self, asked: str) -> Query:
+        question = clipped(asked)
         spoken = self.index.question_words.read(question, self.lexical)
         words, terms = self._noted_terms.apply(question, spoken.words, spoken.look_up)
         meant = self._noted_terms.expanded(question, spoken.in_english or question)
@@ -215,7 +216,7 @@ class Searcher:
         unnamed = {written for word, written in words.items() if word not in named}
         sought = tuple(spans(question, spoken.stop_words))
         return Query(
-            text=question,
+            text=asked,
             folded=folded,
             words=words,
             terms=terms,

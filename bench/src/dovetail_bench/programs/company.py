@@ -8,8 +8,9 @@ for replies are counted and left out: have their requests answered, and run it a
 
 F1, perfect sets and questions with all tables found are of those that can be answered, against the
 nearest accepted set; `offered` is how often all tables were among those that the model was shown.
-A question counts as refused where the set is empty, or its confidence below 0.3. Of the foreign
-keys that the sources declare, those are counted that join evidence finds by itself, above 0.5.
+A question that cannot be answered counts as refused where the set is empty, or its confidence below
+0.3; of the others, empty sets are refused, and with those of little confidence doubted. Of the
+foreign keys that the sources declare, those are counted that join evidence finds, above 0.5.
 """
 
 from __future__ import annotations
@@ -175,6 +176,7 @@ def summary(outcomes: Sequence[Outcome]) -> Mapping[str, float]:
         "all_found": round(mean(one.recall == 1 for one in sets), 4),
         "offered": round(mean(one.offered for one in own), 4),
         "refused_though_answerable": sum(not one.names for one in own),
+        "doubted_though_answerable": sum(one.refused for one in own),
         "unanswerable": len(others),
         "refused": sum(one.refused for one in others),
         "calls_median": median(one.calls for one in outcomes),
