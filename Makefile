@@ -14,7 +14,8 @@ OPENAPI := .venv-openapi
 ARCHIVES ?= ../shared/bench
 CORPORA := .bench/data
 # What development needs: dovetail with its extras, and the tools of the tests.
-DEVELOPMENT := --editable '.[cloud,lake,langchain,llama-index,llm-local,mcp,ray,server]' --group dev
+EXTRAS := cloud,lake,langchain,llama-index,llm-local,mcp,ray,server
+DEVELOPMENT := --editable '.[$(EXTRAS)]' --group dev
 # A file of tests stays in one process, which makes its fixtures once.
 SPREAD := --numprocesses auto --maxprocesses 4 --dist loadfile
 
@@ -54,9 +55,12 @@ docs: $(VENV)/.dev ## write what is generated again: docs/cli.md, docs/reference
 recording: $(VENV)/.dev ## run the first commands and draw what they print: docs/terminal.svg
 	$(BIN)/python -m tests.docs.recording
 
-lock: $(VENV)/.dev ## pin what development needs, with the digest of each file: requirements-dev.lock
-	$(PIP) install --dry-run --ignore-installed --report .lock.json $(DEVELOPMENT)
-	$(BIN)/python -m tests.packages lock < .lock.json; rm .lock.json
+lock: $(VENV)/.dev ## pin what development needs, on any kind of machine, with the digests of its files: requirements-dev.lock
+	@$(PYTHON) -m venv --clear .venv-lock && $(PIP) --python .venv-lock/bin/python install uv
+	printf -- "-e .[$(EXTRAS)]\n-e ./bench\n" | .venv-lock/bin/uv pip compile - --quiet --upgrade --universal --python-version 3.11 \
+		--group dev --no-emit-package dovetail-tables --no-emit-package dovetail-bench --no-emit-index-url \
+		--generate-hashes --no-annotate --custom-compile-command "make lock" --output-file requirements-dev.lock
+	@rm -rf .venv-lock
 
 ranges: $(VENV)/.dev ## install the lowest packages that users may have, and the highest, and try both
 	$(BIN)/python -m tests.packages lowest > .lowest.txt

@@ -1,6 +1,5 @@
-"""The packages of others: what `make lock`, `sbom`, `ranges` and `audit` say of them.
+"""The packages of others: what `make sbom`, `ranges` and `audit` say of them.
 
-python -m tests.packages lock < REPORT    the lock file, of what `pip install --report` says
 python -m tests.packages sbom             what is installed here, as CycloneDX
 python -m tests.packages lowest           the lowest versions that users may have, as constraints
 python -m tests.packages audit < REPORT   known advisories, of what `pip-audit --format json` says
@@ -12,33 +11,19 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
 LOCK = ROOT / "requirements-dev.lock"
-OURS = {"dovetail-tables", "dovetail-bench"}
 _LEAST = re.compile(r"([\w.-]+)(?:\[[\w,]+\])?(?:>=|==)([\d.]+)")
 
 
 def canonical(name: str) -> str:
     """A package's name as indexes spell it."""
     return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def locked(report: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of a lock file: each package with its version and the digest of its file."""
-    machine = report["environment"]
-    yield "# Made by make lock, for one kind of machine: " + " ".join(
-        machine[name] for name in ("sys_platform", "platform_machine", "python_version")
-    )
-    for each in sorted(report["install"], key=lambda one: canonical(one["metadata"]["name"])):
-        name, version = canonical(each["metadata"]["name"]), each["metadata"]["version"]
-        if name not in OURS:
-            digest = each["download_info"]["archive_info"]["hashes"]["sha256"]
-            yield f"{name}=={version} --hash=sha256:{digest}"
 
 
 def sbom() -> dict[str, Any]:
@@ -94,8 +79,6 @@ def main(what: str) -> None:
         sys.stdout.write(f"{told}\n")
         if found:
             sys.exit("\n".join(found))
-    elif what == "lock":
-        LOCK.write_text("".join(f"{line}\n" for line in locked(json.load(sys.stdin))), "utf-8")
     elif what == "sbom":
         sys.stdout.write(json.dumps(sbom(), indent=1) + "\n")
     else:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dovetail.errors import DatasetError, NotFoundError, UsageError
+from dovetail.errors import NotFoundError, UsageError
+from dovetail_bench.errors import DatasetError
 from dovetail_bench.reporting.comparison import paired_f1, reference, strata
 from dovetail_bench.reporting.join_quality import joinability, read_join_results
+from dovetail_bench.reporting.report import make_report
 from dovetail_bench.reporting.scored_run import ScoredRun, find_files, read_scored_runs
 from dovetail_bench.reporting.selection import (
     depth,
@@ -23,7 +26,13 @@ from dovetail_bench.reporting.sql_accuracy import (
     execution_accuracy,
     paired_execution,
 )
-from dovetail_bench.reporting.stages import ablation, connectors, recovery
+from dovetail_bench.reporting.stages import (
+    ablation,
+    connectors,
+    prompt_lengths,
+    recovery,
+    thresholds,
+)
 from dovetail_bench.reporting.tabular import BEST, SECOND, Table
 from runs import add_answers, asked, candidates, record, write_run
 
@@ -107,6 +116,51 @@ def test_an_empty_set_has_no_table_too_many(tmp_path: Path) -> None:
     assert (row["recall"], row["precision"]) == (1, 0)
 
 
+def test_a_table_without_a_source_is_none_of_a_source(tmp_path: Path) -> None:
+    """An empty `source` matched any table once: such a table is one too many, and none of gold."""
+    found = record("q1", "a")
+    nowhere = replace(found, tables=tuple(replace(each, source="") for each in found.tables))
+    write_run(tmp_path, "core-t", [asked(1, "a")], [nowhere])
+    row = values(errors(measured(tmp_path)), "core-t@4")
+    assert (row["recall"], row["precision"]) == (1, 1)
+
+
+def test_a_threshold_is_told_in_a_table_of_its_own(tmp_path: Path) -> None:
+    sets = {"core-t:paper": ("a+bx", "a"), "core-t:paper+0.7": ("a+b", "a")}
+    for name, found in sets.items():
+        rows = zip(("q1", "q2"), found, strict=True)
+        records = [record(*row, tokens_in=100, llm_calls=1) for row in rows]
+        write_run(tmp_path, name, QUESTIONS[:2], records, dataset="bird_dev")
+    table = thresholds(measured(tmp_path))
+    row = values(table, "core-t:paper+0.7@4, no purposes")
+    assert (row["threshold"], row["tables"], row["F1"]) == (0.7, 1.5, 100)
+    assert (row["other sets %"], row["p"]) == (50, 1)
+    usual = values(table, "core-t:paper@4, no purposes")
+    assert (usual["threshold"], usual["other sets %"], usual["p"]) == (0.5, 0, None)
+    assert values(table, "CORE-T, 0.7")["tables"] == 3.9, "the first of the published models"
+    (chapter,) = make_report([tmp_path])
+    shown = {each.name: [row.cells[0].value for row in each.rows] for each in chapter.filled}
+    assert "core-t:paper+0.7@4, no purposes" in shown["thresholds"]
+    assert "core-t:paper+0.7@4, no purposes" not in shown["errors"], "no best of several settings"
+
+
+def test_a_threshold_alone_is_no_sweep(tmp_path: Path) -> None:
+    write_run(tmp_path, "core-t:paper", QUESTIONS[:1], [record("q1", "a")])
+    assert "core-t:paper+0.7" in thresholds(measured(tmp_path)).missing
+
+
+def test_prompts_are_told_by_the_shortest_the_median_and_the_longest(tmp_path: Path) -> None:
+    lengths = zip(QUESTIONS, (100, 300, 200, 500), strict=True)
+    records = [record(each.id, "a", tokens_in=count, llm_calls=1) for each, count in lengths]
+    write_run(tmp_path, "core-t:paper", QUESTIONS, records, dataset="bird_dev")
+    write_run(tmp_path, "react:paper", QUESTIONS, records, dataset="bird_dev")
+    table = prompt_lengths(measured(tmp_path))
+    row = values(table, "core-t:paper@4, no purposes")
+    assert list(row.values())[1:] == [4, 100, 250, 500]
+    assert sum(not each.published for each in table.rows) == 1, "one prompt a question"
+    assert [cell.value for cell in table.rows[1].cells] == ["CORE-T", 1534, 3916, 6710, 12860]
+
+
 def test_letters_name_what_a_row_is_significantly_better_than(tmp_path: Path) -> None:
     questions = [asked(number, "a") for number in range(30)]
     for name, found in (("exact", "a"), ("loose", "axyz"), ("twin", "a")):
@@ -138,7 +192,8 @@ def test_published_rows_stand_beside_ours_with_their_models(tmp_path: Path) -> N
     told = {
         name: value for name, value in shown.items() if value is not None and "tokens" not in name
     }
-    assert told == {"": "", "system": "CORE-T", "tables": 4.1, "P": 50.0, "F1": 62.3, "PR": 90.0}
+    assert (told.pop(""), told.pop("system")) == ("", "CORE-T")
+    assert told == {"questions": 1534, "tables": 4.1, "P": 50.0, "F1": 62.3, "PR": 90.0}
     assert row.runs == ()
     # Best is told among measured rows alone: 100 on one question, and there is only one row.
     assert table.ranks == {}

@@ -1,4 +1,4 @@
-"""ARM over HTTP: alignment, drafts, and picks that are added up by certainty or by votes."""
+"""ARM over HTTP: alignment, drafts, and picks that are counted as votes."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ import re
 from typing import cast
 
 import pytest
-from tests.support.endpoint import Play, endpoint, fails, says
 from tests.support.scripted import Said, Script, playing
 
 from dovetail.domain import TableSet
-from dovetail.models.openai import OpenAILLM
-from dovetail.ports import Completion, Json
+from dovetail.ports import Json
 from dovetail.search.searcher import Searcher
 from dovetail_bench.baselines.alignment import Alignment, Bm25
-from dovetail_bench.baselines.arm import ArmRetriever, Drafting, certainties, start_of
+from dovetail_bench.baselines.arm import ArmRetriever, Drafting
 from dovetail_bench.baselines.mip import Limits
 
 QUESTION = "Which customers in Oslo bought products?"
@@ -48,12 +46,6 @@ def picking(*wanted: str) -> Script:
     return script
 
 
-def told(*tokens: tuple[str, float]) -> Json:
-    text = "".join(token for token, _ in tokens)
-    content = [{"token": token, "logprob": math.log(chance)} for token, chance in tokens]
-    return {"message": {"content": text}, "logprobs": {"content": content}}
-
-
 def test_one_small_call_and_one_per_draft(shop: Searcher) -> None:
     found, asked = converse(shop, picking("customers", "orders", "order_items", "products"))
     align, draft, verify = found.trace
@@ -65,7 +57,6 @@ def test_one_small_call_and_one_per_draft(shop: Searcher) -> None:
     assert [len(one) for one in drafts] == [2, 3, 4]
     names = {table.name for table in found.ids}
     assert names == {"customers", "orders", "order_items", "products"}
-    assert verify["by"] == "votes"
     assert all(chosen.reason == "support 1.00" for chosen in found.tables)
     assert sum(1 for body in asked if body["schema"] is not None) == 4
 
@@ -92,72 +83,6 @@ def test_votes_need_half_of_the_showings(shop: Searcher) -> None:
     found, _ = converse(shop, script)
     support = {chosen.id.name: chosen.reason for chosen in found.tables}
     assert support == {"customers": "support 1.00", "products": "support 0.67"}
-
-
-def test_logprobs_outweigh_votes_where_they_are_told(shop: Searcher) -> None:
-    def reply(first: float, second: float) -> Json:
-        return told(('{"tables": [', 1.0), ("1", first), (", ", 1.0), ("2", second), ("]}", 1.0))
-
-    with playing([KEYWORDS, reply(0.9, 0.3)]) as scripted:
-        arm = ArmRetriever(shop, scripted.llm, drafting=Drafting(sizes=(2,)))
-        found = arm.retrieve(QUESTION)
-    verify = found.trace[2]
-    assert (verify["by"], verify["fallback"]) == ("logprobs", 0)
-    (chosen,) = found.tables
-    assert chosen.id.name == numbered(scripted.asked[1])[1]
-    assert chosen.reason == "support 0.90"
-
-
-def test_one_reply_without_logprobs_makes_all_picks_votes(shop: Searcher) -> None:
-    unsure = told(('{"tables": [', 1.0), ("1", 0.1), ("]}", 1.0))
-    found, asked = converse(shop, [KEYWORDS, unsure, '{"tables": [1]}', unsure])
-    assert found.trace[2]["by"] == "votes"
-    assert found.tables[0].reason == "support 1.00"
-    assert [body["logprobs"] for body in asked] == [False, True, True, True]
-
-
-def test_an_endpoint_that_refuses_logprobs_is_asked_for_votes(shop: Searcher) -> None:
-    """The real client: refused once, it does not ask for them again."""
-
-    def answer(body: Json) -> Play:
-        if "logprobs" in body:
-            return fails(400, "logprobs are not supported with this model")
-        return says(KEYWORDS if len(server.asked) == 1 else '{"tables": [1, 2]}')
-
-    with endpoint(answer) as server:
-        llm = OpenAILLM("tiny", workers=1, environ=server.environ)
-        found = ArmRetriever(shop, llm, k=3).retrieve(QUESTION)
-    assert ["logprobs" in body for body in server.asked] == [False, True, False, False, False]
-    verify = found.trace[2]
-    assert (verify["by"], verify["llm_calls"], verify["fallback"]) == ("votes", 3, 0)
-
-
-def test_an_endpoint_that_tells_logprobs_is_heard(shop: Searcher) -> None:
-    """The real client again; [1] is surer than [2] in every draft."""
-    reply = told(('{"tables": [', 1.0), ("1", 0.9), (", ", 1.0), ("2", 0.3), ("]}", 1.0))
-
-    def answer(body: Json) -> Play:
-        choice = reply if "logprobs" in body else {"message": {"content": KEYWORDS}}
-        return Play(body=json.dumps({"choices": [choice]}).encode())
-
-    with endpoint(answer) as server:
-        llm = OpenAILLM("tiny", workers=1, environ=server.environ)
-        found = ArmRetriever(shop, llm, drafting=Drafting(sizes=(2,))).retrieve(QUESTION)
-    assert [body.get("logprobs") for body in server.asked] == [None, True]
-    assert found.trace[2]["by"] == "logprobs"
-    assert [chosen.reason for chosen in found.tables] == ["support 0.90"]
-
-
-def test_a_number_of_several_tokens_is_as_sure_as_all_of_them() -> None:
-    tokens = (('{"tables":[1', math.log(0.5)), ("2", math.log(0.5)), (",3]}", math.log(0.8)))
-    text = "".join(token for token, _ in tokens)
-    reply = Completion(text, 1, 1, 0.0, logprobs=tokens)
-    assert certainties(reply, "tables") == {12: 0.25, 3: 0.8}
-    thoughts, end = ("I think 3, no: ", math.log(0.1)), ("<end>", math.log(0.1))
-    around = Completion(text, 1, 1, 0.0, logprobs=(thoughts, *tokens, end))
-    assert certainties(around, "tables") == {12: 0.25, 3: 0.8}
-    assert start_of(around) == len(thoughts[0])
-    assert start_of(Completion(text, 1, 1, 0.0, logprobs=tokens[:-1])) is None
 
 
 @pytest.mark.parametrize("reply", ["", "None of them.", '{"tables": []}', '{"tables": [0, 99]}'])

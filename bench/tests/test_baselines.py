@@ -16,7 +16,6 @@ from tests.support.searchers import search_over
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId, TableSet
 from dovetail.errors import MissingExtraError, UsageError
-from dovetail.models.cache import needed_model
 from dovetail.offline.pipeline import update
 from dovetail.ports import LLM, Json, Message, Retriever
 from dovetail.retrieve.trace import Stage
@@ -31,6 +30,7 @@ from dovetail_bench.baselines.mip import Limits
 from dovetail_bench.baselines.ranking import RankingRetriever
 from dovetail_bench.baselines.rear import CrossEncoder, RearRetriever
 from dovetail_bench.headers import headers_of
+from dovetail_bench.replay import needed_model
 from dovetail_bench.retrievers import open_retriever
 from dovetail_bench.run import record_of
 

@@ -267,9 +267,8 @@ class Recorded:
         *,
         schema: Json | None = None,
         max_tokens: int = 1024,
-        logprobs: bool = False,
     ) -> Completion:
-        del messages, schema, max_tokens, logprobs
+        del messages, schema, max_tokens
         return Completion(self._text, 1, 1, 0.0)
 
 

@@ -150,9 +150,7 @@ class Listening:
         *,
         schema: Json | None = None,
         max_tokens: int = 1024,
-        logprobs: bool = False,
     ) -> Completion:
-        del logprobs
         self.limits.append(max_tokens)
         self.heard.append("\n".join(message.content for message in messages))
         self.schemas.append(schema)

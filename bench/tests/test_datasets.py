@@ -13,10 +13,11 @@ from corpora import question, write_corpus
 from dovetail.catalog.reader import CatalogReader
 from dovetail.cli import app
 from dovetail.domain import TableId
-from dovetail.errors import DatasetError, NotFoundError, UsageError
+from dovetail.errors import NotFoundError, UsageError
 from dovetail_bench.custom_questions import read_rows
 from dovetail_bench.dataset_stats import dataset_stats
 from dovetail_bench.datasets import open_dataset
+from dovetail_bench.errors import DatasetError
 
 QUESTIONS = [
     question(0, "cats", ["farm_cat"], sql="SELECT * FROM farm_cat", exec_status="empty"),

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import sqlite3
+import subprocess
+import sys
+import tarfile
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,8 +20,11 @@ import dovetail
 from dovetail.errors import UsageError
 from dovetail.settings import Settings
 from dovetail_bench.programs import agent, page, pasted
-from dovetail_bench.programs.asked_piles import pile
+from dovetail_bench.programs.asked_piles import Pile, pile
+from dovetail_bench.programs.company import Asked, Names
+from dovetail_bench.programs.piles import PILES
 
+KEPT = Path(__file__).parents[1] / "piles"
 ORDERS, SEGMENTS = "How many orders does each customer have?", "Which customers are schools?"
 
 
@@ -66,6 +74,31 @@ def test_all_that_is_given_back_is_run(shop: str, capsys: pytest.CaptureFixture[
     assert {"ddl", "name", "condition", "skeleton", "mcp skeleton", "mcp join"} <= set(
         told["kinds"]
     )
+
+
+@pytest.mark.slow
+def test_all_that_is_given_back_for_250_questions_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Over the sample, the insurer and two companies' piles; of each kind one for a question."""
+    settings, asked = Settings(embedder="none"), [pile("sample")]
+    (tmp_path / "insurer").mkdir()
+    catalog, rows = PILES["insurer"](tmp_path / "insurer")
+    questions = [Asked("", row["question"], [frozenset(row["tables"])], "") for row in rows]
+    asked.append(Pile("insurer", catalog.folder, Names(tmp_path), questions))
+    for name in ("dairy", "telecom"):
+        with tarfile.open(KEPT / f"{name}.tar.xz") as packed:
+            packed.extractall(tmp_path, filter="data")
+        folder, made = tmp_path / name, tmp_path / name / "made"
+        subprocess.run([sys.executable, folder / "gen.py", made, folder], check=True, cwd=folder)
+        into = folder / "catalog"
+        dovetail.build(*sorted(made.iterdir()), into=into, settings=settings)
+        asked.append(pile(f"{folder}={into}"))
+    counts: Counter[str] = Counter()
+    for each in asked:
+        result = asyncio.run(pasted.tried(each, counts, show=True, once=True))
+        assert result.given == result.ran, capsys.readouterr().out
+    assert counts["questions"] >= 200
 
 
 def test_what_does_not_run_is_counted_and_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail.errors import DatasetError
+from dovetail_bench.errors import DatasetError
 from dovetail_bench.gold import tables_of
 
 CASES = {

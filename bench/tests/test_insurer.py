@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.joins.evidence import work_out
+from dovetail.joins.evidence import join_evidence
 from dovetail.offline.pipeline import update
 from dovetail.settings import Settings
 from dovetail_bench.programs.insurer_pile import make_pile, write_pile
@@ -17,7 +17,7 @@ from dovetail_bench.programs.piles import measure_joins
 def test_joins_are_found_where_keys_look_different(tmp_path: Path, seed: int) -> None:
     sources = write_pile(make_pile(seed), tmp_path)
     catalog = update(sources, into=tmp_path / "catalog", settings=Settings(embedder="none")).catalog
-    edges = work_out(catalog)
+    edges = join_evidence(catalog)[0]
     found = measure_joins(edges)
     assert found.precision >= 0.85
     assert found.recall >= 0.95

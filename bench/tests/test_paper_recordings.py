@@ -86,12 +86,13 @@ def of_model(page: str, model: str) -> str:
 
 
 def chapter(page: str, model: str, corpus: str) -> list[str]:
-    """The lines about a model and a corpus, without the numbers of runs, which go on over all."""
+    """The lines about a model and a corpus, without the numbers of runs, which go on over all, and
+    without the blank ones, of which a last chapter has one less."""
     found, inside = [], False
     for line in of_model(page, model).splitlines():
         if line.startswith("### "):
             inside = line.startswith(f"### {corpus}: ")
-        if inside:
+        if inside and line:
             row = re.sub(r" \| [\d, ]+ \|$", " |", line)
             found.append(re.sub(r"^\d+\. ", "", row))
     return found

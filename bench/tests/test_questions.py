@@ -9,7 +9,7 @@ import pytest
 
 from corpora import question
 from dovetail.domain import TableId
-from dovetail.errors import DatasetError
+from dovetail_bench.errors import DatasetError
 from dovetail_bench.questions import (
     Question,
     disagreements,

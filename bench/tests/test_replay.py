@@ -88,22 +88,6 @@ def test_a_record_answers_without_its_requests_and_whatever_the_model_is_called(
     assert open_llm(f"replay:{tmp_path}").model_id == "replay:unnamed"
 
 
-def test_logprobs_are_requested_and_replayed_and_a_record_without_them_is_one(
-    tmp_path: Path,
-) -> None:
-    with pytest.raises(PendingError):
-        open_llm(f"replay:{tmp_path}").complete(ask(1), logprobs=True)
-    (line,) = lines(tmp_path / "requests.jsonl")
-    assert line["body"]["logprobs"] is True
-    body = completion("yes", (3, 1))
-    body["choices"][0]["logprobs"] = {"content": [{"token": "yes", "logprob": -0.5}]}
-    record = {"custom_id": line["custom_id"], "response": {"status_code": 200, "body": body}}
-    (tmp_path / "responses.jsonl").write_text(json.dumps(record) + "\n")
-    llm = open_llm(f"replay:{tmp_path}")
-    assert llm.complete(ask(1), logprobs=True).logprobs == (("yes", -0.5),)
-    assert llm.complete(ask(1)).text == "yes"
-
-
 def test_one_folder_is_for_one_model(tmp_path: Path) -> None:
     with pytest.raises(PendingError):
         open_llm(f"replay:{tmp_path}?model=a").complete(ask(1))

@@ -14,7 +14,14 @@ from dovetail.cli import app
 from dovetail.settings import Settings
 from dovetail_bench.datasets import Dataset
 from dovetail_bench.joins import bench_joins
-from dovetail_bench.programs.results import AGAINST, PAGES, WANTED, read_chapters, unmarked
+from dovetail_bench.programs.results import (
+    AGAINST,
+    EMBEDDERS,
+    PAGES,
+    WANTED,
+    read_chapters,
+    unmarked,
+)
 from dovetail_bench.questions import QuestionFilter
 from dovetail_bench.reporting.report import Chapter, Options, make_report
 from dovetail_bench.reporting.tabular import (
@@ -126,7 +133,7 @@ def test_the_committed_figures_are_those_of_a_fresh_run(
     for name, ks in systems.items():
         bench_retrieval(sample_dataset, [name], sorted(ks), QuestionFilter(), config)
     for scoring in ("foreign_key", "paper", "jar"):
-        document = {**bench_joins(sample_dataset, scoring), "command": ""}
+        document = {**bench_joins(sample_dataset, scoring, embedder=EMBEDDERS.get(scoring, "none"))}
         (tmp_path / "runs" / f"{scoring}.json").write_text(json.dumps(document))
     (chapter,) = make_report([tmp_path / "runs"], Options(against=AGAINST))
     compared = 0

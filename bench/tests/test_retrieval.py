@@ -16,9 +16,10 @@ from typer.testing import CliRunner
 from corpora import Words, many, question, register, write_corpus
 from dovetail.cli import app
 from dovetail.domain import TableId
-from dovetail.errors import DatasetError, PendingError, UsageError
+from dovetail.errors import PendingError, UsageError
 from dovetail.settings import Settings
 from dovetail_bench.datasets import PURPOSES, open_dataset
+from dovetail_bench.errors import DatasetError
 from dovetail_bench.question_file import read_questions_beside
 from dovetail_bench.questions import QuestionFilter
 from dovetail_bench.retrieval import bench_retrieval

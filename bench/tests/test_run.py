@@ -22,9 +22,10 @@ import dovetail
 from corpora import Words, many, register, write_corpus
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Chosen, TableId, TableSet
-from dovetail.errors import DatasetError, LockedError
+from dovetail.errors import LockedError
 from dovetail.settings import Settings
 from dovetail_bench.datasets import Dataset, open_dataset
+from dovetail_bench.errors import DatasetError
 from dovetail_bench.retrievers import open_retriever
 from dovetail_bench.run import ask_all, check_tables, record_of
 from dovetail_bench.run_file import Record, read_run, resumed, traces_of

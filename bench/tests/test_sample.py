@@ -11,10 +11,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from dovetail.errors import DatasetError
 from dovetail_bench.corpora.questions import DOMAINS, foreign_keys, questions
 from dovetail_bench.dataset_stats import dataset_stats
 from dovetail_bench.datasets import Dataset, open_dataset
+from dovetail_bench.errors import DatasetError
 from dovetail_bench.joins import bench_joins
 from dovetail_bench.questions import Question, gold_of
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from dovetail.domain import TableId
-from dovetail.errors import DatasetError
 from dovetail_bench.custom_questions import read_rows
 from dovetail_bench.directory import Directory
+from dovetail_bench.errors import DatasetError
 from dovetail_bench.measures import score, score_of, set_measures
 from dovetail_bench.questions import Question, QuestionSet, read_questions
 from dovetail_bench.run_file import Found, Record

@@ -179,7 +179,7 @@ def test_every_class_of_error_by_hand(tmp_path: Path, scripted: Start) -> None:
     )
     result = measure(
         open_dataset(folder), tmp_path / "runs", "oracle",
-        settings={"query_seconds": 2.0, "sql_repair": False},
+        settings={"query_seconds": 10.0, "sql_repair": False},
     )  # fmt: skip
     row = result["row"]
     assert verdicts(tmp_path / "runs") == {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dovetail.answer.results import Answer
-    from dovetail.api.building import build, check, repair, update
+    from dovetail.api.building import build, update
     from dovetail.api.catalog import Catalog, open  # noqa: A004 - dovetail.open reads like open
     from dovetail.domain import (
         Alternative,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dovetail.families.family import Families, Family, FamilyMember, Role
     from dovetail.joins.graph import JoinGraph
     from dovetail.learn.learning import LearnSummary
+    from dovetail.offline.repair import check, repair
     from dovetail.offline.summary import Progress, UpdateSummary
     from dovetail.settings import Settings, load_settings
 
@@ -69,9 +70,9 @@ __all__ = [
     "update",
 ]
 
-_HOMES = {
+_MODULES = {
     "dovetail.answer.results": ("Answer",),
-    "dovetail.api.building": ("build", "check", "repair", "update"),
+    "dovetail.api.building": ("build", "update"),
     "dovetail.api.catalog": ("Catalog", "open"),
     "dovetail.domain": (
         "Alternative",
@@ -92,15 +93,16 @@ _HOMES = {
     "dovetail.families.family": ("Families", "Family", "FamilyMember", "Role"),
     "dovetail.joins.graph": ("JoinGraph",),
     "dovetail.errors": ("DovetailError",),
+    "dovetail.offline.repair": ("check", "repair"),
     "dovetail.offline.summary": ("Progress", "UpdateSummary"),
     "dovetail.settings": ("Settings", "load_settings"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
+    for module, names in _MODULES.items():
         if name in names:
-            return getattr(importlib.import_module(home), name)
+            return getattr(importlib.import_module(module), name)
     raise AttributeError(f"module 'dovetail' has no attribute {name!r}")
 
 

@@ -14,7 +14,6 @@
     ├── SourceError         a source or one of its tables cannot be read
     │   ├── RescanError     it can, but another way: scan the table again
     │   └── PartlyDeclaredError   some of what is declared of its tables is refused
-    ├── DatasetError        questions, gold or runs of a benchmark that cannot be used as they are
     ├── ModelError          an embedder or LLM cannot be loaded, reached or understood
     │   ├── RefusedError    an endpoint does not take a request as it stands
     │   ├── EmbedderError   an embedder cannot be opened or asked: search can do without it
@@ -120,10 +119,6 @@ class PartlyDeclaredError(SourceError):
         self.told = told
         self.keys = keys
         self.comments = comments
-
-
-class DatasetError(DovetailError):
-    """Questions, gold or runs of a benchmark cannot be used as they are."""
 
 
 class ModelError(DovetailError):

@@ -160,7 +160,7 @@ def hash_values(values: pa.Array) -> Hashes:
     if pa.types.is_integer(kind):
         return _hash_integers(values)
     if pa.types.is_floating(kind):
-        return _hash_reals(_as_numpy(values))
+        return _hash_reals(as_numpy(values))
     if is_text(kind):
         return _hash_read_text(values)
     if pa.types.is_boolean(kind):
@@ -342,15 +342,18 @@ def _read(
         slices = map(slice, starts[chosen], (starts + lengths)[chosen])
         return np.array([number(data[each].tobytes()) for each in slices], dtype=number)
     texts = values if chosen.all() else values.filter(_as_arrow(chosen))
-    return _as_numpy(texts.cast(pa.int64() if number is int else pa.float64()))
+    return as_numpy(texts.cast(pa.int64() if number is int else pa.float64()))
 
 
 # Types of Arrow whose names mean something else to NumPy, or nothing.
 _NUMPY_NAMES = {"halffloat": "float16", "float": "float32"}
 
 
-def _as_numpy(numbers: pa.Array) -> npt.NDArray[Any]:
-    """Numbers without nulls as NumPy has them; Arrow's own conversion loads pandas."""
+def as_numpy(numbers: pa.Array) -> npt.NDArray[Any]:
+    """Numbers without nulls as NumPy has them.
+
+    Arrow's own conversion loads pandas where it is installed: a third of a second at every start.
+    """
     dtype = np.dtype(_NUMPY_NAMES.get(str(numbers.type), str(numbers.type)))
     offset = numbers.offset * dtype.itemsize
     return np.frombuffer(numbers.buffers()[1], dtype, len(numbers), offset)

@@ -25,8 +25,8 @@ COMMANDS = "dovetail.commands"
 
 _BUILT_IN = {
     SOURCES: {
-        "sqlite": "dovetail.sources.sqlite:SqliteSource",
-        "duckdb": "dovetail.sources.duckdb_file:DuckdbSource",
+        "sqlite": "dovetail.sources.database_files:SqliteSource",
+        "duckdb": "dovetail.sources.database_files:DuckdbSource",
         "files": "dovetail.sources.files:FilesSource",
         "postgresql": "dovetail.sources.postgres:PostgresSource",
         "mysql": "dovetail.sources.mysql:MysqlSource",

@@ -292,7 +292,6 @@ def _keep_nothing() -> None:
 class Completion:
     """What a model wrote, and what it cost when it was written (also if read from a cache).
 
-    `logprobs` are the tokens it is made of with their log-probabilities, where they are known.
     `truncated`: it ends where the model was allowed no more tokens. Who cannot use a reply calls
     `forget`, so that it is asked for again and not read from a cache.
     """
@@ -302,7 +301,6 @@ class Completion:
     tokens_out: int
     seconds: float
     cached: bool = False
-    logprobs: tuple[tuple[str, float], ...] = ()
     truncated: bool = False
     forget: Callable[[], None] = field(default=_keep_nothing, compare=False, repr=False)
 
@@ -315,17 +313,9 @@ class LLM(Protocol):
         """Names the model: replies are cached by it."""
 
     def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Json | None = None,
-        max_tokens: int = 1024,
-        logprobs: bool = False,
+        self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024
     ) -> Completion:
-        """Answer a conversation; `schema` asks for JSON of that shape where the model can.
-
-        `logprobs` asks for the log-probabilities of the reply's tokens: a wish as well.
-        """
+        """Answer a conversation; `schema` asks for JSON of that shape where the model can."""
 
 
 class Retriever(Protocol):

@@ -120,6 +120,11 @@ def sentence(text: str, longest: int) -> str:
     return cut(" ".join(printable(text, " ").split()), longest)
 
 
+def encodable(text: str) -> str:
+    """A text that can be stored: what is no character of Unicode is replaced."""
+    return text.encode(errors="replace").decode()
+
+
 def cut(text: str, width: int) -> str:
     """Cut text to at most `width` characters."""
     return text if len(text) <= width else text[: width - 1] + "…"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,19 +13,12 @@ import dovetail
 from dovetail.adapters import table_documents
 from dovetail.adapters.langchain import DovetailRetriever as LangChainRetriever
 from dovetail.adapters.llama_index import DovetailRetriever as LlamaIndexRetriever
-from dovetail.settings import Settings
-from tests.support.scripted import write_shop
-
-QUESTION = "Which customers ordered which products?"
+from tests.support.served import QUESTION, shop_catalog
 
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
-    folder: Path = tmp_path_factory.mktemp("adapters")
-    shop = write_shop(folder / "shop.sqlite")
-    return dovetail.build(
-        f"shop={shop}", into=folder / "catalog", settings=Settings(embedder="none")
-    )
+    return shop_catalog(tmp_path_factory.mktemp("adapters"))
 
 
 def test_every_table_and_every_join_stands_in_one_text(catalog: dovetail.Catalog) -> None:

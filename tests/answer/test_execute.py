@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
@@ -19,6 +20,7 @@ from typer.testing import CliRunner
 import dovetail
 from dovetail.answer import in_duckdb, in_sqlite
 from dovetail.answer.execute import Executor
+from dovetail.answer.in_duckdb import ListedSource
 from dovetail.answer.relations import relations
 from dovetail.answer.results import Limits
 from dovetail.cli import app
@@ -31,6 +33,8 @@ from dovetail.errors import (
     SourceError,
     UsageError,
 )
+from dovetail.ports import Listing, SourceSpec
+from dovetail.sources.database_files import SqliteSource
 from tests.support.execution import pick
 from tests.support.servers import mysql, postgres
 
@@ -180,6 +184,27 @@ def test_large_tables_are_streamed_as_often_as_they_are_read(
     sql = 'SELECT count(*), sum(a.n) FROM "big" a JOIN "big" b ON a.n = b.n'
     ran = in_duckdb.run(sql, [request], Limits())
     assert ran.rows.to_pylist() == [{"count(*)": 200_000, "sum(a.n)": 19999900000}]
+
+
+def test_a_source_is_listed_once_for_all_tables_of_a_query(tmp_path: Path) -> None:
+    file = tmp_path / "pile.sqlite"
+    with closing(sqlite3.connect(file)) as connection, connection:
+        for number in range(3):
+            connection.execute(f"CREATE TABLE t{number} (a INTEGER)")
+    times = []
+
+    class Counted(SqliteSource):
+        def tables(self) -> Sequence[Listing]:
+            times.append(1)
+            return super().tables()
+
+    spec = SourceSpec("pile", "sqlite", str(file), "pile")
+    with closing(ListedSource(Counted(spec))) as source:
+        streams = [source.stream(f"t{number}") for number in range(3)]
+        assert [[column.name for column in stream.columns] for stream in streams] == [["a"]] * 3
+        with pytest.raises(SourceError, match="gone is no longer there; index again"):
+            source.stream("gone")
+    assert len(times) == 1
 
 
 def test_a_table_that_changed_its_shape_or_went_says_so(tmp_path: Path) -> None:

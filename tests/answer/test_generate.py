@@ -60,9 +60,8 @@ class OverHttp:
         *,
         schema: Json | None = None,
         max_tokens: int = 1024,
-        logprobs: bool = False,
     ) -> Completion:
-        del schema, max_tokens, logprobs
+        del schema, max_tokens
         turns = [{"role": turn.role, "content": turn.content} for turn in messages]
         data = json.dumps({"messages": turns}).encode()
         with urllib.request.urlopen(urllib.request.Request(self._url, data), timeout=10) as reply:

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dovetail.answer.guard import guard, understand
+from dovetail.answer.guard import guard
 from dovetail.answer.relations import relations
-from dovetail.answer.scopes import complaints, joins
 from dovetail.answer.tree import DEEPEST, MOST_CHARACTERS
 from dovetail.domain import Column, ColumnProfile, Kind, Table, TableId
 from dovetail.errors import GuardError
@@ -150,14 +149,14 @@ def test_nesting_that_is_let_through_does_not_exhaust_the_stack() -> None:
 
 def test_unknown_columns_are_named_with_those_there_are() -> None:
     sql = "SELECT o.city, c.x FROM orders o, customers c WHERE gone = 1 AND EXISTS (SELECT o.name)"
-    assert complaints(understand(sql, SET)[0], SET) == [
+    assert list(guard(sql, SET, complain=True).complaints) == [
         "there is no column city in table orders; it has: id, customer, name; "
         "there is one in customers",
         "there is no column x in table customers; it has: id, city",
         "there is no column gone in any table of the query",
     ]
-    alone, _ = understand("SELECT nope FROM customers", SET)
-    assert complaints(alone, SET) == [
+    alone = guard("SELECT nope FROM customers", SET, complain=True)
+    assert list(alone.complaints) == [
         "there is no column nope in table customers; it has: id, city"
     ]
 
@@ -176,7 +175,7 @@ def test_unknown_columns_are_named_with_those_there_are() -> None:
     ],
 )
 def test_known_columns_are_not_complained_about(sql: str) -> None:
-    assert complaints(understand(sql, SET)[0], SET) == []
+    assert guard(sql, SET, complain=True).complaints == ()
 
 
 def test_joins_are_found_wherever_they_are_written() -> None:
@@ -188,9 +187,9 @@ def test_joins_are_found_wherever_they_are_written() -> None:
         "(SELECT 1 FROM orders WHERE orders.customer = customers.id)",
         "WITH x AS (SELECT city FROM orders JOIN customers ON customer = customers.id) SELECT 1",
     ):
-        (join,) = joins(understand(sql, SET)[0], SET)
+        (join,) = guard(sql, SET).joins
         assert (join.left, join.right, join.columns) == expected, sql
-    (using,) = joins(understand("SELECT 1 FROM orders JOIN customers USING (id)", SET)[0], SET)
+    (using,) = guard("SELECT 1 FROM orders JOIN customers USING (id)", SET).joins
     assert using.columns == (("id", "id"),)
 
 

@@ -9,15 +9,11 @@ import pytest
 
 import dovetail
 from dovetail.answer.execute import Executor
-from dovetail.answer.pool import Pool, never
+from dovetail.answer.pool import Pool
 from dovetail.answer.relations import relations
 from dovetail.answer.results import Limits
-from dovetail.errors import (
-    DovetailError,
-    GuardError,
-    LimitError,
-    QueryError,
-)
+from dovetail.called_off import never
+from dovetail.errors import DovetailError, GuardError, LimitError, QueryError
 from tests.support.execution import SECRET, checksums, pick
 from tests.support.hostile import CONTAINED, MEANINGLESS, REFUSED
 

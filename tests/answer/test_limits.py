@@ -12,11 +12,10 @@ import pytest
 
 import dovetail
 from dovetail.answer.execute import Executor
-from dovetail.answer.pool import Worker, never
+from dovetail.answer.pool import Worker
 from dovetail.answer.results import Limits
-from dovetail.errors import (
-    LimitError,
-)
+from dovetail.called_off import never
+from dovetail.errors import LimitError
 from tests.support.execution import children, pick
 from tests.support.hostile import CONTAINED
 
@@ -82,13 +81,7 @@ def test_a_query_can_be_called_off(shop_executor: Executor, shop: dovetail.Catal
 @pytest.mark.parametrize("how", [signal.SIGSTOP, signal.SIGKILL, signal.SIGSEGV])
 def test_a_process_that_stops_or_dies_does_not_hold_up_the_caller(how: signal.Signals) -> None:
     worker = Worker()
-    request = {
-        "task": "run",
-        "engine": "duckdb",
-        "sql": "SELECT 1",
-        "relations": [],
-        "limits": {"seconds": 1},
-    }
+    request = _request("SELECT 1")
     worker.ask(request, 30, 1 << 20, never)
     os.kill(worker._process.pid, how)
     with pytest.raises(LimitError, match=r"ran longer|died"):
@@ -99,15 +92,8 @@ def test_a_process_that_stops_or_dies_does_not_hold_up_the_caller(how: signal.Si
 
 def test_a_process_without_a_caller_ends_by_itself() -> None:
     worker = Worker()
-    endless = {
-        "task": "run",
-        "engine": "duckdb",
-        "sql": CONTAINED[0],
-        "relations": [],
-        "limits": {"seconds": 1},
-    }
     with pytest.raises(LimitError):
-        worker.ask(endless, 2, 1 << 20, never)
+        worker.ask(_request(CONTAINED[0]), 2, 1 << 20, never)
     assert worker._process.wait() == -signal.SIGALRM
     worker.kill()
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import sqlite3
 import struct
+import time
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -150,6 +155,64 @@ def test_a_run_loses_the_tables_that_lie_and_no_other(tmp_path: Path) -> None:
     assert len(catalog.skipped) >= 7
 
 
+def delta_table(folder: Path) -> Path:
+    """A Delta table of one row."""
+    (folder / "_delta_log").mkdir(parents=True)
+    pq.write_table(pa.table({"a": [1]}), folder / "p.parquet")
+    field = {"name": "a", "type": "long", "nullable": True, "metadata": {}}
+    about = {
+        "id": "x",
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": json.dumps({"type": "struct", "fields": [field]}),
+        "partitionColumns": [],
+        "configuration": {},
+        "createdTime": 0,
+    }
+    size = (folder / "p.parquet").stat().st_size
+    added = {"path": "p.parquet", "partitionValues": {}, "size": size, "modificationTime": 0}
+    lines = [
+        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
+        {"metaData": about},
+        {"add": {**added, "dataChange": True}},
+    ]
+    log = folder / "_delta_log" / f"{0:020d}.json"
+    log.write_text("\n".join(map(json.dumps, lines)))
+    return folder
+
+
+@pytest.mark.timeout(300)
+def test_pipes_beside_databases_and_in_lakes_hold_nobody_up(tmp_path: Path) -> None:
+    pile = tmp_path / "pile"
+    pile.mkdir()
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        with closing(sqlite3.connect(pile / f"lite{suffix}.sqlite")) as database:
+            database.executescript("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+        if suffix:
+            os.mkfifo(pile / f"lite{suffix}.sqlite{suffix}")
+    for at, suffix in enumerate(("", ".wal", ".wal.checkpoint", ".wal.recovery")):
+        with closing(duckdb.connect(str(pile / f"duck{at}.duckdb"))) as database:
+            database.execute("CREATE TABLE t AS SELECT 1 AS a")
+        if suffix:
+            os.mkfifo(pile / f"duck{at}.duckdb{suffix}")
+    (pile / "link.duckdb").symlink_to(pile / "duck1.duckdb")
+    for name in ("pipe.duckdb", "pipe.sqlite", "pipe.db"):
+        os.mkfifo(pile / name)
+    for name in ("whole", "p.parquet", f"_delta_log/{0:020d}.crc", "deletion_vector_x.bin"):
+        lake = delta_table(pile / f"lake_{name.replace('/', '_').replace('.', '_')}")
+        if name != "whole":
+            (lake / name).unlink(missing_ok=True)
+            os.mkfifo(lake / name)
+    catalog = dovetail.build(pile, into=tmp_path / "catalog", settings=PLAIN)
+    assert sorted(str(table).rpartition("/")[2] for table in catalog.ids) == [
+        "duck0.duckdb::t",
+        "lite.sqlite::t",
+        "pile::lake_whole",
+    ]
+    assert len(catalog.skipped) == 13
+    said = re.compile("is no plain file|is neither a file nor a folder")
+    assert all(said.search(skip.reason) for skip in catalog.skipped)
+
+
 @pytest.mark.timeout(600)
 def test_bombs_lose_their_own_table_alone(tmp_path: Path) -> None:
     catalog, missing = index_among_good_ones(tmp_path, bombs().items())
@@ -165,3 +228,84 @@ def test_variants_of_every_format_lose_their_own_table_alone(tmp_path: Path) -> 
     catalog, missing = index_among_good_ones(tmp_path, bad)
     assert not missing
     assert all(len(skip.reason.splitlines()) == 1 for skip in catalog.skipped)
+
+
+def lists_of(path: Path, book: bytes, links: bytes = b"<Relationships/>") -> Path:
+    """An .xlsx file of nothing but its two lists."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/workbook.xml", book)
+        archive.writestr("xl/_rels/workbook.xml.rels", links)
+    return path
+
+
+@pytest.mark.parametrize("mark", [b"<sheet ", b"<a>", b"<sheet>", b'<sheet name="', b"<sheet a='b"])
+def test_a_list_of_sheets_is_read_in_time_that_grows_with_it(tmp_path: Path, mark: bytes) -> None:
+    """A mark that never ends was looked for anew from every place that it might begin at."""
+
+    def seconds(times: int) -> float:
+        file = lists_of(tmp_path / "slow.xlsx", mark * times, mark * times)
+        before = time.process_time()
+        with pytest.raises(SourceError, match="does not read as a workbook"):
+            sheets(str(file))
+        return time.process_time() - before
+
+    once, fourfold = seconds(100_000), seconds(400_000)
+    assert fourfold < 8 * once + 1
+
+
+@pytest.mark.parametrize(
+    ("book", "said"),
+    [
+        (b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "declares a document type"),
+        (b"<a>" * 300 + b"</a>" * 300, "nested 200 levels deep"),
+        (b"<a>" + b" " * (17 << 20) + b"</a>", "has no end"),
+        (b"<a>" + b"<sheet name='s' r:id='r'/>" * 10_001 + b"</a>", "more than 10,000 sheets"),
+        (b"<a>" + b"<sheet name='s' r:id='r'/>" * 2 + b"</a>", "two sheets s"),
+    ],
+)
+def test_lists_of_sheets_that_no_program_writes_are_refused(
+    tmp_path: Path, book: bytes, said: str
+) -> None:
+    book = book.replace(b"<a>", b"<a xmlns:r='r'>", 1)
+    with pytest.raises(SourceError, match=said):
+        sheets(str(lists_of(tmp_path / "odd.xlsx", book)))
+
+
+WIDE = f'<row r="1">{"<c><v>1</v></c>" * 16_384}</row>'
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        cell("A1", 1) + cell("XFD1048576", 2).replace('"', "'"),
+        cell("A1", 1) + cell("xfd1048576", 2),
+        cell("A1", 1) + '<row><c s="0" x="' + "y>" * 200 + '" r="XFD1048576"><v>2</v></c></row>',
+        WIDE + '<row r="1048576"><c><v>2</v></c></row>',
+        WIDE + "<row/>" * 20_000 + "<row><c><v>2</v></c></row>",
+        cell("A1", 1) + '<row r="99999999999"><c><v>2</v></c></row>',
+        cell("A1", 1) + '<row><c r="1048576XFD"><v>2</v></c></row>',
+    ],
+)
+def test_cells_far_apart_are_refused_however_they_are_written(tmp_path: Path, cells: str) -> None:
+    far = workbook(tmp_path / "far.xlsx", cells)
+    with pytest.raises(SourceError, match=r"too far apart|no place in a sheet"):
+        read_sheet(str(far), "s")
+
+
+def test_cells_that_do_not_say_where_they_are_stand_beside_each_other(tmp_path: Path) -> None:
+    cells = "<row><c><v>1</v></c><c><v>2</v></c></row><row><c><v>3</v></c></row>"
+    merged = "<mergeCells><mergeCell ref='B1:B2'/></mergeCells>"
+    book = workbook(tmp_path / "plain.xlsx", cells, merged)
+    read = read_sheet(str(book), "s")
+    assert [column.to_pylist() for column in read.columns] == [["1", "3"], ["2", "2"]]
+
+
+def test_a_sheet_that_the_lists_do_not_lead_to_is_not_read_unseen(tmp_path: Path) -> None:
+    far = workbook(tmp_path / "far.xlsx", cell("A1", 1) + cell("XFD1048576", 2))
+    for name in ("XL/WorkSheets/S.xml", "xl\\worksheets\\s.xml"):
+        again = tmp_path / "again.xlsx"
+        with zipfile.ZipFile(far) as old, zipfile.ZipFile(again, "w") as new:
+            for part in old.namelist():
+                new.writestr(name if part.endswith("s.xml") else part, old.read(part))
+        with pytest.raises(SourceError, match="too far apart"):
+            read_sheet(str(again), "s")

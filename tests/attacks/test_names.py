@@ -9,6 +9,8 @@ import re
 import sqlite3
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ import pytest
 
 import dovetail
 from dovetail.domain.sql import identifier
+from dovetail.names.table_name import TableName, entity, unqualified
 from dovetail.names.words import words
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.mcp import mcp_server
@@ -87,6 +90,43 @@ def _on_terminal(command: list[str], folder: Path) -> str:
 def test_of_a_name_without_end_its_end_counts(name: str) -> None:
     assert words(name)[-2:] == ("order", "id")
     assert len(words(name)) == 32
+
+
+def test_the_schema_is_cut_from_a_name_as_ever() -> None:
+    names = {
+        "hr.staff": "staff", "db.hr.staff": "staff", "x.db.hr.staff": "x.staff",
+        "a-b.staff": "a-staff", "1b.staff": "1staff", "a.1b.staff": "a.1staff",
+        "1.staff": "1.staff",
+        "b.1": "b.1", "b.c-d": "b.c-d", "b.c ": "b.c ", "a..b": "a..b", "a.é_1.b": "b", "": "",
+        "b.c\n": "c\n",
+    }  # fmt: skip
+    assert {name: unqualified(name) for name in names} == names
+
+
+@pytest.mark.parametrize("piece", ["_", "a", "1_", "a1", "a.", "_.", " _", "(1", "a-", "é.1"])
+@pytest.mark.parametrize("read", [unqualified, TableName.parse, entity])
+def test_a_name_is_read_in_time_that_grows_with_it(
+    read: Callable[[str], object], piece: str
+) -> None:
+    def seconds(times: int) -> float:
+        before = time.process_time()
+        read(piece * times + "!")
+        return time.process_time() - before
+
+    once, fourfold = seconds(10_000), seconds(40_000)
+    assert fourfold < 8 * once + 1
+
+
+def test_a_table_of_a_name_without_end_is_left_out_and_named(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "db.sqlite")) as db, db:
+        for name in ("plain", "_" * 100_000):
+            db.execute(f"CREATE TABLE {name} (a INTEGER)")
+            db.execute(f"INSERT INTO {name} VALUES (1)")
+    catalog = dovetail.build(tmp_path / "db.sqlite", into=tmp_path / "c", settings=PLAIN)
+    assert [table.name for table in catalog.ids] == ["plain"]
+    (skipped,) = catalog.skipped
+    assert skipped.reason.startswith("its name has 100,000 letters")
+    assert len(str(skipped)) < 400
 
 
 def test_joins_of_long_names_are_compared_in_bounded_steps(tmp_path: Path) -> None:

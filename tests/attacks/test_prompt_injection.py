@@ -74,9 +74,8 @@ class Obedient:
 
     def complete(
         self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024,
-        logprobs: bool = False,
     ) -> Completion:  # fmt: skip
-        del max_tokens, logprobs
+        del max_tokens
         self.asked += messages
         asked_for = (schema or {}).get("properties", {})
         worst = {"description": "obeyed", "columns": {"pay": "obeyed"}}

@@ -12,6 +12,7 @@ import pytest
 
 import dovetail
 from dovetail import Settings
+from dovetail.atomic import make_folder
 from dovetail.catalog.generation import RECORDS, VERSION, PartEntry, read_manifest
 from dovetail.catalog.records import COLUMNS, Records
 from dovetail.errors import (
@@ -43,7 +44,7 @@ def flip(content: bytes) -> bytes:
     return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
 
 
-VIEW = ("maximum", "distinct", "kept", "hashes_at", "counts_at")
+FORM = ("maximum", "distinct", "kept", "hashes_at", "counts_at")
 AGAIN = r"mend it: dovetail repair -C "
 
 
@@ -120,8 +121,8 @@ LIES: dict[str, tuple[str, object]] = {
     "more phrases than there are": ("phrases", 1 << 50),
     "phrases before the first": ("phrases_at", -8),
     "no place": ("hashes_at", None),
-    "a view after the last": ("views", [dict.fromkeys(VIEW, 1 << 50) | {"name": "x"}]),
-    "no views": ("views", None),
+    "a form after the last": ("views", [dict.fromkeys(FORM, 1 << 50) | {"name": "x"}]),
+    "no forms": ("views", None),
 }
 
 
@@ -162,6 +163,26 @@ def test_a_manifest_that_is_gone_comes_back_from_its_copy(built: Path, tmp_path:
             attempt()
     assert dovetail.repair(built, Settings(embedder="none")).left == ()
     assert contents(dovetail.open(built)) == before
+
+
+def test_a_copy_of_the_manifest_that_is_gone_is_told_and_made_again(built: Path) -> None:
+    copy = built / "manifest.copy.json"
+    content = copy.read_bytes()
+    copy.unlink()
+    (found,) = dovetail.check(built)
+    assert (found.file.name, found.problem) == (copy.name, "it is missing")
+    assert dovetail.repair(built, Settings(embedder="none")).left == ()
+    assert copy.read_bytes() == content
+
+
+def test_folders_are_synced_where_their_names_stand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr("dovetail.atomic.sync_folder", synced.append)
+    make_folder(tmp_path / "a/b/c")
+    make_folder(tmp_path / "a/b")
+    assert synced == [tmp_path, tmp_path / "a", tmp_path / "a/b"]
 
 
 def test_flipped_vectors_are_refused_before_the_first_is_given_out(built: Path) -> None:

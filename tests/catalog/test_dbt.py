@@ -14,7 +14,7 @@ import pytest
 import dovetail
 from dovetail.catalog.dbt import NO_PROJECT
 from dovetail.catalog.dbt_manifest import read_json, read_manifest_of
-from dovetail.catalog.lookup import Relations
+from dovetail.catalog.lookup import TableNames
 from dovetail.domain import DeclaredForeignKey, TableId
 from dovetail.errors import DamagedError, SourceError
 from dovetail.settings import Settings
@@ -207,12 +207,12 @@ def test_parts_of_the_wrong_shape_are_left_out_and_the_rest_is_used(tmp_path: Pa
 
 def test_names_of_other_schemas_are_other_tables() -> None:
     tables = [TableId("db", name) for name in ("customers", "staging.orders", "marts.orders")]
-    relations = Relations([*tables, TableId("crm.sqlite", "customers")])
-    assert relations.find(("db", "main", "CUSTOMERS")) == TableId("db", "customers")
-    assert relations.find(("", "main", "customers")) is None  # of two sources, none is named
-    assert relations.find(("db", "marts", "orders")) == TableId("db", "marts.orders")
-    assert relations.find(("db", "dev_anna", "orders")) is None
-    assert relations.near("order") == "staging.orders"
+    names = TableNames([*tables, TableId("crm.sqlite", "customers")])
+    assert names.find_relation(("db", "main", "CUSTOMERS")) == TableId("db", "customers")
+    assert names.find_relation(("", "main", "customers")) is None  # of two sources, none is named
+    assert names.find_relation(("db", "marts", "orders")) == TableId("db", "marts.orders")
+    assert names.find_relation(("db", "dev_anna", "orders")) is None
+    assert names.near("order") == "staging.orders"
 
 
 def test_damaged_knowledge_is_an_error_and_an_update_says_that_it_is_lost(

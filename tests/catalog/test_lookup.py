@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dovetail
-from dovetail.catalog.lookup import find_table, matches
+from dovetail.catalog.lookup import TableNames, find_table
 from dovetail.domain import TableId
 from dovetail.errors import AmbiguousTableError, NotFoundError, TableNotFoundError, UsageError
 from dovetail.joins.graph import JoinGraph
@@ -18,6 +18,7 @@ TABLES = [
     TableId("crm.duckdb", "orders"),
     TableId("shop.sqlite", "orders"),
     TableId("shop.sqlite", "Order_Items"),
+    TableId("x:", "stock"),
 ]
 
 
@@ -35,6 +36,7 @@ TABLES = [
         ("shop.sqlite::orders", "shop.sqlite::orders"),
         ("Shop.SQLite::Orders", "shop.sqlite::orders"),
         ("order_items", "shop.sqlite::Order_Items"),
+        ("X:::stock", "x:::stock"),
     ],
 )
 def test_names_that_fit_one_table(name: str, found: str) -> None:
@@ -56,7 +58,7 @@ def test_names_that_fit_one_table(name: str, found: str) -> None:
 )
 def test_names_that_fit_none(name: str, hint: str) -> None:
     with pytest.raises(TableNotFoundError) as raised:
-        find_table(TABLES, name, "catalog")
+        TableNames(TABLES).find(name, "catalog")
     assert str(raised.value).startswith(f"there is no table {name!r} in catalog{hint}")
     assert isinstance(raised.value, NotFoundError)
     assert isinstance(raised.value, KeyError)
@@ -78,7 +80,7 @@ def test_names_that_fit_several_list_them() -> None:
 def test_an_empty_catalog_says_so() -> None:
     with pytest.raises(TableNotFoundError, match="the catalog has no tables"):
         find_table([], "orders")
-    assert matches([], TABLES[0]) == []
+    assert TableNames([]).matches(TABLES[0]) == []
 
 
 def test_a_catalog_and_its_join_graph_use_it(sample: dovetail.Catalog) -> None:

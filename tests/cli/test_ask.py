@@ -68,9 +68,9 @@ def test_how_a_question_was_read_is_told(shop: Path) -> None:
 def test_what_decided_is_told_in_words(shop: Path) -> None:
     shown = ask(shop, "--explain")
     lines = shown.stdout.splitlines()
-    (products,) = [line for line in lines if line.startswith("shop.sqlite::products (")]
+    (products,) = [line for line in lines if line.startswith("shop::products (")]
     assert re.search(r"\(0\.\d\d\): .*\(without: 0\.\d\d\)", products)
-    assert any(line.startswith("not taken: shop.sqlite::") for line in lines)
+    assert any(line.startswith("not taken: shop::") for line in lines)
     told = dovetail.open(shop, WORDS).ask(QUESTION, explain=True)
     assert told.explanation is not None
     assert told.to_dict()["trace"][-1]["explanation"] == told.explanation
@@ -169,7 +169,7 @@ def test_nothing_fits_is_an_answer(shop: Path) -> None:
             catalog.answer(found, llm=llm)
     assert (shown.returncode, shown.stderr, told.returncode) == (1, "", 1)
     first = catalog.search(QUESTION, 3)
-    nearest = ", ".join(str(candidate.id) for candidate in first)
+    nearest = ", ".join(str(candidate.id).replace(".sqlite::", "::") for candidate in first)
     assert shown.stdout == f"Nothing here seems to answer this; nearest: {nearest}.\n"
     document = json.loads(told.stdout)
     assert (document["tables"], document["joins"], document["nothing_fits"]) == ([], [], True)
@@ -225,7 +225,7 @@ def test_the_json_is_as_documented(shop: Path) -> None:
 def test_what_is_shown(shop: Path) -> None:
     shown = ask(shop, "--k", "3", COLUMNS="200")
     assert shown.returncode == 0
-    assert re.search(r"shop\.sqlite::orders +[a-z]+ 0\.\d\d +select +its names say", shown.stdout)
+    assert re.search(r"shop::orders +[a-z]+ 0\.\d\d +select +its names say", shown.stdout)
     assert " order_items.order_no = orders.order_no " in shown.stdout
     assert ask(shop, "--k", "2", "--ddl").stdout.startswith("CREATE TABLE ")
 

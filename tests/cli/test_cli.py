@@ -104,7 +104,8 @@ def test_what_typer_refuses_is_wrong_usage(shop: Path) -> None:
 def test_an_ambiguous_name_lists_the_choices(sample: dovetail.Catalog) -> None:
     done = run("show", "orders", "-C", str(sample.folder))
     assert done.returncode == 2
-    assert "shop.sqlite::orders, warehouse.duckdb::orders" in done.stderr
+    assert "shop::orders, warehouse::orders" in done.stderr
+    assert run("show", "shop::orders", "-C", str(sample.folder)).returncode == 0
 
 
 @pytest.mark.slow
@@ -161,25 +162,9 @@ def test_the_demo_runs_twice(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_terminal_gets_a_progress_bar_and_a_pipe_does_not(shop: Path) -> None:
-    def on_a_terminal(*arguments: str) -> str:
-        ours, theirs = pty.openpty()
-        command = [sys.executable, "-m", "dovetail", *arguments]
-        subprocess.run(command, stderr=theirs, stdout=subprocess.DEVNULL, cwd=shop, check=True)
-        os.close(theirs)
-        seen = b""
-        while True:
-            try:
-                chunk = os.read(ours, 65536)
-            except OSError:
-                break
-            if not chunk:
-                break
-            seen += chunk
-        os.close(ours)
-        return seen.decode()
-
-    assert "Listing tables" in on_a_terminal("index", "shop.sqlite", "-C", "a")
-    assert on_a_terminal("index", "shop.sqlite", "-C", "b", "--quiet") == ""
+    told = on_a_terminal(shop, "index", "shop.sqlite", "-C", "a", TERM="xterm")
+    assert "Listing tables" in told
+    assert on_a_terminal(shop, "index", "shop.sqlite", "-C", "b", "--quiet", TERM="xterm") == ""
     quiet = run("index", "shop.sqlite", "-C", "c", "--quiet", cwd=shop)
     assert (quiet.stdout, quiet.stderr) == ("", "")
 
@@ -187,12 +172,13 @@ def test_a_terminal_gets_a_progress_bar_and_a_pipe_does_not(shop: Path) -> None:
 _STEERING = "\x1b[31m\x9b31m\u202e[/b]"
 
 
-def on_a_terminal(cwd: Path, *arguments: str) -> str:
-    """What a command prints where standard output is a terminal."""
+def on_a_terminal(cwd: Path, *arguments: str, **environ: str) -> str:
+    """What a command prints on a terminal."""
     master, slave = pty.openpty()
     done = subprocess.Popen(
         [sys.executable, "-m", "dovetail", *arguments],
-        stdout=slave, stderr=slave, cwd=cwd, env={**os.environ, "TERM": "dumb", "COLUMNS": "200"},
+        stdout=slave, stderr=slave, cwd=cwd,
+        env={**os.environ, "TERM": "dumb", "COLUMNS": "200", **environ},
     )  # fmt: skip
     os.close(slave)
     chunks = []
@@ -287,7 +273,7 @@ def test_joins_are_shown_with_their_reasons(sample: dovetail.Catalog) -> None:
     assert [join["columns"][0][0] for join in way] == ["supplier_id", "school_id", "district_code"]
     none = run("joins", "--path", "recalls", "districts", "-C", str(sample.folder))
     assert none.returncode == 1
-    assert "no joins above 0.5 lead from warehouse.duckdb::recalls" in none.stderr
+    assert "no joins above 0.5 lead from warehouse::recalls" in none.stderr
 
 
 def test_tables_are_filtered_sorted_and_fit_the_terminal(shop: Path) -> None:
@@ -364,12 +350,12 @@ def test_a_join_is_pasted_into_a_query_and_into_a_note(shop: Path) -> None:
 
 def test_an_update_says_what_it_made_again(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("index", "shop.sqlite", "exports", "--embedder", "none", cwd=shop)
-    monkeypatch.setattr("dovetail.offline.stages.SCORING_VERSION", 0)
+    monkeypatch.setattr("dovetail.offline.pipeline.SCORING_VERSION", 0)
     again = run("index", "--embedder", "none", cwd=shop).stdout
     assert again.startswith(
         "16 tables in .dovetail: none changed; made again: joins, families, search index ("
     )
-    monkeypatch.setattr("dovetail.offline.stages.FAMILIES_VERSION", 0)
+    monkeypatch.setattr("dovetail.offline.pipeline.FAMILIES_VERSION", 0)
     report = run_json("index", "--embedder", "none", cwd=shop)
     assert (report["unchanged"], report["remade"]) == (16, ["families"])
     (shop / "exports").rename(shop / "away")

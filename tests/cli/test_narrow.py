@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dovetail
-from dovetail.cli import app
+from dovetail.cli import app, main
 from dovetail.cli.output import filled_lines
 from tests.support.files import put, update
 
@@ -74,6 +74,41 @@ def test_a_sentence_goes_on_in_the_next_line(
     assert max(map(len, lines)) <= (columns or 80)
     whole = printed(asked, 4000 - 1, capsys, monkeypatch, code=1)
     assert " ".join(lines) == whole.strip()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["show", "shop.sqlite::orders_of_nobody"],
+        ["show", "orders"],
+        ["sql", "SELECT nothing_of_the_kind FROM shop.orders"],
+        ["tables", "--source", "nowhere"],
+        ["ask", "orders", "--csv"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("columns", [80, 60])
+def test_an_error_goes_on_in_the_next_line(
+    command: list[str],
+    columns: int,
+    sample: dovetail.Catalog,
+    capsys: Told,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.argv", ["dovetail", *command, "-C", str(sample.folder)])
+    monkeypatch.setenv("COLUMNS", str(columns))
+    told = []
+    for terminal in (True, False):
+        with pytest.raises(SystemExit) as ended, monkeypatch.context() as patch:
+            patch.setattr("sys.stderr.isatty", lambda terminal=terminal: terminal)
+            main()
+        assert ended.value.code in (1, 2)
+        told.append(capsys.readouterr().err.splitlines())
+    narrow, (whole,) = told
+    assert (len(narrow) > 1) == (len(whole) > columns)
+    words = {len(word) for word in whole.split()}
+    assert max(map(len, narrow)) <= max(columns, *words)
+    assert " ".join(narrow) == whole
 
 
 def test_letters_of_two_cells_are_told_whole(

@@ -1,6 +1,6 @@
 """Writes the generated parts of the docs: python -m tests.docs.generate (make docs).
 
-docs/cli.md is the help of the commands; docs/join-graph.svg is drawn.
+docs/cli.md is the help of the commands; docs/join-graph.svg is drawn as in a notebook.
 """
 
 from __future__ import annotations
@@ -14,13 +14,26 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import dovetail
+from dovetail import notebook
 from dovetail.cli import app
-from dovetail.joins.graph import JoinGraph
+from dovetail.domain import TableId
+from dovetail.domain.joins import drawn_names, surest
+from dovetail.joins.graph import JOINABLE, JoinGraph
 from dovetail_bench.corpora import write_corpus
-from tests.docs.join_graph import join_graph
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE, PICTURE = DOCS / "cli.md", DOCS / "join-graph.svg"
+
+# The tables of the sample corpus that the picture shows.
+TABLES = tuple(
+    TableId(source, name)
+    for source, names in {
+        "exports": ("shop_customers",),
+        "shop.sqlite": ("accounts", "orders", "order_items", "products"),
+        "warehouse.duckdb": ("shipments", "warehouses", "stock", "items"),
+    }.items()
+    for name in names
+)
 
 
 def command_names() -> list[str]:
@@ -47,6 +60,14 @@ def page() -> str:
         lines = "\n".join(line.rstrip() for line in text.strip().splitlines())
         parts.append(f"## {title}\n\n```\n{lines}\n```\n")
     return "\n".join(parts)
+
+
+def join_graph(graph: JoinGraph) -> str:
+    """The tables of the picture, and the surest join of every two of them."""
+    number = {table: at for at, table in enumerate(TABLES)}
+    edges = (edge for edge in graph.among(TABLES).edges if edge.score > JOINABLE)
+    joins = [edge.drawn(number) for edge in surest(edges) if edge.left != edge.right]
+    return notebook.join_graph(drawn_names(TABLES), joins) + "\n"
 
 
 def sample_graph(folder: Path) -> JoinGraph:

@@ -163,6 +163,11 @@ def test_the_demo_needs_no_extra(tmp_path: Path) -> None:
     assert run_without(extras, demo, "demo", "--into", str(tmp_path), "--quiet") == (0, "")
 
 
+def test_agents_are_served_without_what_people_are_served_by() -> None:
+    code = "import dovetail.serve.mcp"
+    assert run_without({"fastapi", "prometheus_client"}, code) == (0, "")
+
+
 def test_without_the_laboratory_its_command_names_the_remedy() -> None:
     """Where the laboratory is not installed, `--help` works and `bench` says what to install."""
     code = (

@@ -18,8 +18,7 @@ import pytest
 import dovetail
 from dovetail.joins.graph import JoinGraph
 from dovetail.settings import load_settings
-from tests.docs.generate import PAGE, PICTURE, command_names, page
-from tests.docs.join_graph import join_graph
+from tests.docs.generate import PAGE, PICTURE, command_names, join_graph, page
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md"])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -73,6 +75,48 @@ def test_a_worker_that_dies_in_the_middle_of_a_word(tmp_path: Path) -> None:
     replies = list(LocalEngine(workers=2).map(task, jobs, tmp_path, lambda _: None))
     found = {reply.job: (reply.result, reply.lost) for reply in replies}
     assert found == {0: ({}, "its worker died (signal 9)"), 1: ({"n": 1}, "")}
+
+
+def stay(job: Json, folder: Path, tick: Tick) -> Json:
+    """Say who does it, and do it for ever: asleep, or in code that hears no signal."""
+    (folder / "pid").write_text(str(os.getpid()))
+    del tick
+    if job["deaf"]:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while True:
+        signal.pause()
+
+
+def _runs(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes in /proc")
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_workers_leave_with_their_caller_however_it_ended(
+    how: signal.Signals, tmp_path: Path
+) -> None:
+    program = (
+        "import sys; from pathlib import Path; from dovetail.engines.local import LocalEngine\n"
+        "jobs = [{'deaf': False}, {'deaf': True}]\n"
+        "task = 'tests.engines.test_dying_workers:stay'\n"
+        "list(LocalEngine(workers=2).map(task, jobs, Path(sys.argv[1]), lambda _: None))"
+    )
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    caller = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], env=environ)
+    files = [tmp_path / str(number) / "pid" for number in (0, 1)]
+    while not all(file.exists() and file.read_text() for file in files):
+        assert caller.poll() is None
+        time.sleep(0.05)
+    workers = [int(file.read_text()) for file in files]
+    assert all(map(_runs, workers))
+    caller.send_signal(how)
+    assert caller.wait() == -how
+    while any(map(_runs, workers)):  # the time limit of a test ends what would not end
+        time.sleep(0.05)
 
 
 def take(job: Json, folder: Path, tick: Tick) -> Json:

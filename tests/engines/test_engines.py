@@ -19,7 +19,7 @@ import dovetail
 from dovetail.engines.local import LocalEngine
 from dovetail.engines.ray import RayEngine, _run
 from dovetail.errors import EngineError, UsageError
-from dovetail.joins import candidate_search
+from dovetail.joins import candidates
 from dovetail.plugins import open_source
 from dovetail.ports import Json, SourceSpec, Tick
 from dovetail.settings import Settings
@@ -79,7 +79,7 @@ def test_ray_gives_the_same_bytes_though_a_worker_is_killed(
 ) -> None:
     here = dovetail.build(*map(str, corpus), into=tmp_path / "here")
     # So small jobs that there are many of the search for candidates, too.
-    monkeypatch.setattr(candidate_search, "BLOCK", 5_000)
+    monkeypatch.setattr(candidates, "BLOCK", 5_000)
     killed: list[int] = []
     built = threading.Event()
     hunter = threading.Thread(target=kill_a_worker, args=(killed, built))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 import dovetail
+from dovetail.names.table_name import TableName
 from tests.support.pile import PEOPLE, SETTINGS, Pile, catalog_of, people, write_sqlite
 
 ORDERS = "order_id INTEGER, person_id INTEGER, note TEXT, placed DATE"
@@ -91,3 +96,32 @@ def test_a_backup_is_of_the_slice_that_it_names(tmp_path: Path) -> None:
             assert one.evidence.endswith(f"values of email are in {own}")
         else:
             assert one.role is dovetail.Role.PARTITION
+
+
+@pytest.mark.parametrize("word", ["line", "class", "order", "grade"])
+def test_a_year_behind_a_word_that_numbers_things_is_a_year(word: str) -> None:
+    one, other = (TableName.parse(f"invoice_{word}_{year}") for year in (2022, 2023))
+    assert one.stem == other.stem == ("invoice", word)
+    assert (one.label, other.label) == ("2022", "2023")
+    first, second = (TableName.parse(f"invoice_{word}_{number}") for number in (1, 2))
+    assert first.stem != second.stem
+    assert not first.slots
+
+
+def test_lines_by_year_are_parts_of_one_table(tmp_path: Path) -> None:
+    def lines(year: int) -> list[tuple[object, ...]]:
+        return [
+            (f"INV{year}-{n // 3:05}", n % 3 + 1, 7 * n % 90, round(1.37 * (n % 250), 2))
+            for n in range(600)
+        ]
+
+    columns = ("invoice_no", "line_no", "article_no", "amount")
+    tables = {f"invoice_line_{year}": (columns, lines(year)) for year in (2022, 2023, 2024)}
+    with closing(sqlite3.connect(tmp_path / "billing.sqlite")) as db:
+        for name, (header, rows) in tables.items():
+            db.execute(f"CREATE TABLE {name} ({', '.join(header)})")
+            db.executemany(f"INSERT INTO {name} VALUES (?, ?, ?, ?)", rows)
+        db.commit()
+    source = f"billing={tmp_path / 'billing.sqlite'}"
+    catalog = dovetail.build(source, into=tmp_path / "catalog", settings=SETTINGS)
+    assert roles(catalog) == {f"billing::{name}": "partition" for name in tables}

@@ -39,9 +39,8 @@ class Describing:
         *,
         schema: Json | None = None,
         max_tokens: int = 1024,
-        logprobs: bool = False,
     ) -> Completion:
-        del schema, max_tokens, logprobs
+        del schema, max_tokens
         asked = messages[-1].content
         tables = [name for name in ("customers", "orders", "rates", "t0", "t1") if name in asked]
         text = json.dumps({name: {"description": f"What {name} holds."} for name in tables})

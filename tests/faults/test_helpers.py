@@ -16,20 +16,20 @@ from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.rest import rest_app
 from dovetail.settings import Settings
 from tests.support.command_line import run
-from tests.support.embeddings_server import Endpoint, Fault, serving
+from tests.support.endpoint import Endpoint, embeds, endpoint, fails
 from tests.support.scripted import write_shop
 
 QUESTION = "Which customers in Turin ordered product 7003?"
 EMBEDDING = Settings(embedder="openai:tiny")
 # Of these an endpoint is not asked twice.
-LOCKED = Fault(401, body='{"error": {"message": "no"}}')
+LOCKED = fails(401)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("helpers")
-    with serving() as endpoint, pytest.MonkeyPatch.context() as patch:
-        _reach(patch, endpoint)
+    with endpoint(embeds) as server, pytest.MonkeyPatch.context() as patch:
+        _reach(patch, server)
         source = f"shop={write_shop(place / 'shop.sqlite')}"
         dovetail.build(source, into=place / "catalog", settings=EMBEDDING)
     return place
@@ -38,17 +38,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_without_its_embedder_a_question_goes_by_words(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serving() as endpoint:
-        _reach(monkeypatch, endpoint)
+    with endpoint(embeds) as server:
+        _reach(monkeypatch, server)
         catalog = dovetail.open(folder / "catalog", EMBEDDING)
         assert catalog.ask(QUESTION).warnings == catalog.ask(QUESTION).warnings
-        endpoint.faults = [LOCKED] * 9
+        server.faults = [LOCKED] * 9
         found = catalog.ask("Which suppliers deliver which products?")
-        asked = len(endpoint.asked)
+        asked = len(server.asked)
         again = catalog.ask(QUESTION)
         ranked = catalog.search("products of suppliers")
         narrow = catalog.narrowed(["customers", "orders"]).ask(QUESTION)
-        assert len(endpoint.asked) == asked, "it is left alone for a while"
+        assert len(server.asked) == asked, "it is left alone for a while"
     by_words = dovetail.open(folder / "catalog", Settings(embedder="none"))
     assert found.ids == by_words.ask("Which suppliers deliver which products?").ids
     assert again.ids == by_words.ask(QUESTION).ids
@@ -67,12 +67,12 @@ def test_an_embedder_that_is_back_is_asked_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state, "_PAUSE", 1e9)
-    with serving() as endpoint:
-        _reach(monkeypatch, endpoint)
+    with endpoint(embeds) as server:
+        _reach(monkeypatch, server)
         catalog = dovetail.open(folder / "catalog", EMBEDDING)
         expected = catalog.ask(QUESTION)
         fresh = dovetail.open(folder / "catalog", EMBEDDING)
-        endpoint.faults = [LOCKED]
+        server.faults = [LOCKED]
         assert fresh.ask(QUESTION).trace[0]["stage"] == "embed"
         fresh._state.do_without_embedder("")  # as if the time were over
         assert fresh.ask(QUESTION) == expected
@@ -84,10 +84,10 @@ def test_an_embedder_that_cannot_be_opened_is_done_without(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    with serving() as endpoint:
+    with endpoint(embeds) as server:
         if cause == "no endpoint":
-            _reach(monkeypatch, endpoint)
-            endpoint.faults = [LOCKED] * 9
+            _reach(monkeypatch, server)
+            server.faults = [LOCKED] * 9
         live = LiveCatalog(folder / "catalog", EMBEDDING)
         reply = TestClient(rest_app(live, Access({}), log=False)).post(
             "/api/v1/ask", json={"question": QUESTION}
@@ -100,9 +100,9 @@ def test_an_embedder_that_cannot_be_opened_is_done_without(
 def test_vectors_that_are_asked_for_need_their_embedder(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serving() as endpoint:
-        _reach(monkeypatch, endpoint)
-        endpoint.faults = [LOCKED] * 9
+    with endpoint(embeds) as server:
+        _reach(monkeypatch, server)
+        server.faults = [LOCKED] * 9
         with pytest.raises(ModelError, match="refuses the key"):
             dovetail.update(into=folder / "catalog", settings=EMBEDDING.but(embedder="openai:new"))
     other = dovetail.open(folder / "catalog", Settings())
@@ -146,6 +146,6 @@ def test_the_command_gives_the_set_and_says_what_is_missing(folder: Path) -> Non
     assert len(asked_for.stderr.splitlines()) == 1
 
 
-def _reach(patch: pytest.MonkeyPatch, endpoint: Endpoint) -> None:
-    patch.setenv("OPENAI_BASE_URL", endpoint.address)
+def _reach(patch: pytest.MonkeyPatch, server: Endpoint) -> None:
+    patch.setenv("OPENAI_BASE_URL", server.url)
     patch.setenv("OPENAI_API_KEY", "sk-known")

@@ -11,18 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovetail.arrays import Flags, Ints, found_in
-from dovetail.joins import candidate_search, counting
-from dovetail.joins.candidate_search import SourceOnly, group_equal_sets, prepare_search
-from dovetail.joins.candidates import find_candidates
-from dovetail.joins.columns import ColumnArrays
-from tests.support.column_arrays import (
-    COLUMNS,
-    NO_BOUNDS,
-    EachPair,
-    arrays_of,
-    as_dict,
-    name_match,
+from dovetail.joins import candidates, counting
+from dovetail.joins.candidates import (
+    SourceOnly,
+    find_candidates,
+    group_equal_sets,
+    prepare_search,
 )
+from dovetail.joins.columns import ColumnArrays
+from tests.support.column_arrays import COLUMNS, arrays_of, as_dict, bounds_of
 
 
 def brute_force(arrays: ColumnArrays) -> dict[tuple[int, int], tuple[int, int]]:
@@ -48,7 +45,6 @@ WAYS = (
     {"BLOCK": 3},
     {"_AT_ONCE": 2},
     {"_BUSY": 2, "_FEW": 1},
-    {"_INTEGER_BITS": 0},
 )
 
 
@@ -71,12 +67,10 @@ def test_candidates_of_one_name_are_all_that_hold_enough_rows(
         for pair, counts in brute_force(arrays).items()
         if not bounded or sum(pair) % 3 > 0
     }
-    nothing = np.zeros(len(arrays), dtype=np.bool_)
     with pytest.MonkeyPatch.context() as patch:
         for constant, value in way.items():
-            searching = constant in ("BLOCK", "_INTEGER_BITS")
-            patch.setattr(candidate_search if searching else counting, constant, value)
-        found = find_candidates(arrays, nothing, EachPair(within_bound) if bounded else NO_BOUNDS)
+            patch.setattr(candidates if constant == "BLOCK" else counting, constant, value)
+        found = find_candidates(arrays, bounds_of(arrays, within_bound if bounded else None))
     assert as_dict(found) == expected
 
 
@@ -86,7 +80,7 @@ def test_counts_of_rows_beyond_single_precision_are_exact() -> None:
     arrays.filled[0] = arrays.values.passes.values.filled[0] = 2**24 + 1
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "_BUSY", 1)
-        found = find_candidates(arrays, np.zeros(2, dtype=np.bool_), NO_BOUNDS)
+        found = find_candidates(arrays, bounds_of(arrays))
     assert as_dict(found) == {(0, 1): (2, 2**24 + 1)}
 
 
@@ -104,8 +98,7 @@ def test_candidates_of_confined_columns_are_the_keys_of_their_source(
     random = np.random.default_rng(seed)
     sources = random.integers(0, 3, len(arrays.ids))[arrays.table]
     only = SourceOnly(random.random(len(arrays)) < 0.6, sources)
-    nothing = np.zeros(len(arrays), dtype=np.bool_)
-    found = find_candidates(arrays, nothing, NO_BOUNDS, source_only=only)
+    found = find_candidates(arrays, bounds_of(arrays), source_only=only)
     expected = {
         (child, parent): counts
         for (child, parent), counts in brute_force(arrays).items()
@@ -124,10 +117,9 @@ def test_candidates_among_chosen_columns_are_those_of_all(
     sets, tables, unique = (list(part) for part in zip(*columns, strict=True))
     arrays = arrays_of(sets, tables, unique)
     children, keys = np.random.default_rng(seed).random((2, len(arrays))) < 0.5
-    nothing = np.zeros(len(arrays), dtype=np.bool_)
     chosen = [(children, keys), (~children, ~keys)]
-    found = find_candidates(arrays, nothing, NO_BOUNDS, chosen)
-    every = as_dict(find_candidates(arrays, nothing, NO_BOUNDS))
+    found = find_candidates(arrays, bounds_of(arrays), chosen)
+    every = as_dict(find_candidates(arrays, bounds_of(arrays)))
     expected = {pair: n for pair, n in every.items() if children[pair[0]] == keys[pair[1]]}
     assert as_dict(found) == expected
 
@@ -136,27 +128,25 @@ def test_pairs_of_a_search_do_not_depend_on_its_ranges() -> None:
     """Also where columns of one multiset, which are called differently, are in several ranges."""
     sets = [set(range(5 + number % 3)) for number in range(24)]
     arrays = arrays_of(sets, [number // 4 for number in range(24)], [True] * 24)
-    names = [f"{word}_id" for word in ("thing", "thing_owner", "old_thing", "word")]
-    arrays = replace(arrays, name=[names[number % 4] for number in range(24)])
-    nothing = np.zeros(len(arrays), dtype=np.bool_)
+    kind = np.arange(24) % 4
+    bounds = replace(bounds_of(arrays), child_kind=kind, key_kind=kind)
     search = prepare_search(
         arrays,
         group_equal_sets(arrays.values),
-        nothing,
-        name_match(arrays),
-        (~nothing, ~nothing),
+        bounds,
+        (np.ones(24, dtype=np.bool_), arrays.key),
         SourceOnly.of_none(24),
     )
     assert (np.diff(search.by_multiset.starts) > 1).any()
     found, several = [], []
     for block in (1 << 20, 100, 1):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(candidate_search, "BLOCK", block)
+            patch.setattr(candidates, "BLOCK", block)
             ranges = list(search.ranges())
         several.append(len(ranges))
         assert [first for first, _ in ranges] == [0, *(last for _, last in ranges[:-1])]
         assert ranges[-1][1] == len(search.child_groups)
-        parts = [np.stack(pair) for some in ranges for pair in search.pairs(*some, NO_BOUNDS)]
+        parts = [np.stack(pair) for some in ranges for pair in search.pairs(*some, bounds)]
         found.append(sorted(np.concatenate(parts, axis=1).T.tolist()))
     assert several[0] == 1 < several[1] < several[2] == len(search.child_groups)
     assert found[0] == found[1] == found[2]

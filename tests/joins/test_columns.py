@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from dovetail.arrays import sorted_distinct
-from dovetail.joins.columns import _codes, _ends, _numbers
+from dovetail.joins.columns import _codes, _numbers
 
 MAIL, UUID = "ada@post.example", "123e4567-e89b-12d3-a456-426614174000"
 EXAMPLES = [
@@ -62,17 +62,6 @@ def test_numbers_are_read_where_a_column_holds_them() -> None:
     number = np.array([True, False, True, True, True, False])
     found = _numbers(texts, number)
     assert np.array_equal(found, [1.5, np.nan, np.nan, np.nan, -7, np.nan], equal_nan=True)
-
-
-def test_an_odd_first_text_does_not_hide_the_least_number() -> None:
-    columns = pa.table(
-        {
-            "minimum": ["0042~7", "C-07", "0042~7"],
-            "examples": [["0051", "0048", "0042~7"], ["C-07", "C-08"], ["0042~7", "0051", "old"]],
-        }
-    )
-    found = _ends(columns, np.zeros(3, dtype=np.bool_), "minimum")
-    assert np.array_equal(found, [48, 7, np.nan], equal_nan=True)
 
 
 def test_distinct_values_are_those_of_numpy() -> None:

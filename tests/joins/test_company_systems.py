@@ -246,48 +246,6 @@ def test_two_roles_of_a_composite_key_are_two_joins(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("store", "receipt", "transform"),
-    [
-        ("{0:03d}", "{1}", "cut::"),
-        ("{0}", "R-{1}", "cut:r:"),
-        ("fi{0:02d}", "{1}", "punctuation"),
-        ("FI-{0:02d}", "{1:08d}", "cut::"),
-    ],
-    ids=["zeros", "prefix", "case", "both"],
-)
-def test_parts_of_a_key_may_need_a_transform(
-    tmp_path: Path, store: str, receipt: str, transform: str
-) -> None:
-    """Of tills: a store and the number of a receipt, which begins anew in each store."""
-    plain = "FI{0:02d}" if "f" in store.lower() else "{0}"
-    heads = [(shop, 4_000 + 3 * n) for shop in range(1, 13) for n in range(40)]
-    lines = [heads[n * 17 % len(heads)] for n in range(900)]
-    write(
-        tmp_path / "till.sqlite",
-        {
-            "receipt": (
-                "store TEXT, receipt_no TEXT, total REAL",
-                [(plain.format(*each), f"{each[1]}", at / 7) for at, each in enumerate(heads)],
-            ),
-            "receipt_line": (
-                "line_id INTEGER, store TEXT, receipt_no TEXT, amount REAL",
-                [
-                    (90_000 + 7 * at, store.format(*each), receipt.format(*each), at / 3)
-                    for at, each in enumerate(lines)
-                ],
-            ),
-        },
-    )
-    catalog = dovetail.build(tmp_path / "till.sqlite", into=tmp_path / "catalog", settings=SETTINGS)
-    (edge,) = catalog.join_graph().joins("receipt_line")
-    assert edge.columns == (("store", "store"), ("receipt_no", "receipt_no"))
-    assert edge.transform == transform
-    query = f"SELECT count(*) AS n FROM receipt_line JOIN receipt ON {edge.condition()}"
-    assert catalog.sql(query).to_arrow().to_pylist() == [{"n": 900}]
-    assert edge.match_rate == 1
-
-
 def test_numbers_that_miss_the_gaps_of_a_key_refer_to_it(tmp_path: Path) -> None:
     """A role in a language that nobody foresaw, and a number that is none."""
     people = [1_001 + 3 * n + n % 2 for n in range(200)]
@@ -304,25 +262,3 @@ def test_numbers_that_miss_the_gaps_of_a_key_refer_to_it(tmp_path: Path) -> None
     )
     joins = joined(tmp_path, "hr")
     assert joins.keys() == {("hr.tilaus.kasittelija", "hr.henkilo.tyontekija")}
-
-
-def test_a_second_role_is_known_by_the_first(tmp_path: Path) -> None:
-    codes = [f"{a}{b}{c}" for a in "BCDFG" for b in "AEI" for c in "KLMN"]
-    rows = [
-        (n, codes[n * 7 % 4], codes[n * 11 % 60], codes[n % 4] if n % 3 else "none")
-        for n in range(1, 300)
-    ]
-    write(
-        tmp_path / "air.sqlite",
-        {
-            **{f"other{n}": ("a TEXT, b REAL", [(f"x{n}", n / 7)] * 9) for n in range(12)},
-            "place": ("iata TEXT, title TEXT", [(code, f"town {code}") for code in codes]),
-            "fare": ("fare_id INTEGER, dep TEXT, arr TEXT, via TEXT", rows),
-            "gate": ("gate_id INTEGER, spot TEXT", [(n, codes[n % 4]) for n in range(1, 90)]),
-            "stand": ("stand_id INTEGER, spot TEXT", [(n, codes[n % 4]) for n in range(1, 70)]),
-        },
-    )
-    joins = joined(tmp_path, "air")
-    assert ("air.fare.dep", "air.place.iata") in joins
-    assert ("air.fare.arr", "air.place.iata") in joins
-    assert ("air.fare.via", "air.place.iata") not in joins

@@ -15,7 +15,7 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge
 from dovetail.joins.declared import with_declared
 from dovetail.joins.edges import stored_edges
-from dovetail.joins.evidence import work_out
+from dovetail.joins.evidence import join_evidence
 from dovetail.settings import Settings
 
 SHOP = """
@@ -91,7 +91,7 @@ def test_what_the_data_contradicts_is_said(tmp_path: Path, orphans: int, score: 
 def test_to_switch_it_off_or_on_reads_no_source(tmp_path: Path) -> None:
     path = shop(tmp_path / "shop.sqlite")
     catalog = build(path, tmp_path / "catalog")
-    inferred = work_out(catalog.reader)
+    inferred = join_evidence(catalog.reader)[0]
     path.unlink()
     without = Settings(embedder="none", use_declared=False)
     off = dovetail.build(into=catalog.folder, settings=without)
@@ -119,7 +119,7 @@ def test_declared_keys_sway_the_other_joins(tmp_path: Path) -> None:
     def score(edges: list[JoinEdge], parent: str) -> float:
         return max(e.score for e in edges if (e.left.name, e.right.name) == ("loan", parent))
 
-    told, inferred = catalog.joins(least=-1), work_out(catalog.reader)
+    told, inferred = catalog.joins(least=-1), join_evidence(catalog.reader)[0]
     assert score(told, "person_b") == 1
     assert score(told, "person_a") < score(inferred, "person_a")
 
@@ -127,7 +127,7 @@ def test_declared_keys_sway_the_other_joins(tmp_path: Path) -> None:
 def test_edges_are_stored(tmp_path: Path) -> None:
     catalog = build(shop(tmp_path / "shop.sqlite"), tmp_path / "catalog")
     reader = CatalogReader.open(catalog.folder)
-    twin = with_declared(reader, work_out(reader))
+    twin = with_declared(reader, join_evidence(reader)[0])
     assert list(stored_edges(reader)) == twin
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import dovetail
 from dovetail.domain import JoinEdge
 from dovetail.joins.edges import stored_edges
-from dovetail.joins.evidence import work_out
+from dovetail.joins.evidence import join_evidence
 
 
 def join_edges(catalog: dovetail.Catalog) -> list[JoinEdge]:
@@ -29,7 +29,7 @@ def test_evidence_is_kept_and_found_again(corpus: tuple[Path, ...], tmp_path: Pa
     catalog = dovetail.build(f"shop={copy}", into=tmp_path / "catalog")
     first = join_edges(catalog)
     assert join_edges(dovetail.open(catalog.folder)) == first
-    assert work_out(catalog.reader) == first
+    assert join_evidence(catalog.reader)[0] == first
 
     with closing(sqlite3.connect(copy)) as connection:
         connection.execute("UPDATE order_items SET product_id = product_id + 100000")
@@ -93,4 +93,4 @@ def test_an_update_is_a_rebuild(first: dict[str, str], steps: list[dict[str, str
                     file.write_text(text)
             updated = dovetail.build(str(folder), into=Path(name) / "updated")
             rebuilt = dovetail.build(str(folder), into=Path(name) / f"rebuilt{number}")
-            assert join_edges(updated) == work_out(rebuilt.reader)
+            assert join_edges(updated) == join_evidence(rebuilt.reader)[0]

@@ -14,9 +14,13 @@ import pytest
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.engines.passes import UNABLE, Workers, run_range
-from dovetail.joins import candidate_search, candidates, rows, sketches
-from dovetail.joins.candidate_search import SourceOnly, group_equal_sets, prepare_search
-from dovetail.joins.candidates import own_source_only
+from dovetail.joins import candidates, rows, sketches
+from dovetail.joins.candidates import (
+    SourceOnly,
+    group_equal_sets,
+    own_source_only,
+    prepare_search,
+)
 from dovetail.joins.columns import (
     ColumnArrays,
     catalog_passes,
@@ -24,13 +28,12 @@ from dovetail.joins.columns import (
 )
 from dovetail.joins.conditional import split_rows
 from dovetail.joins.counting import count_shared
-from dovetail.joins.features import DEFAULT_WEIGHTS, PairFeatures, UpperBounds, value_information
+from dovetail.joins.features import PairFeatures, UpperBounds, value_information
 from dovetail.joins.graph import JoinGraph
 from dovetail.joins.rows import RowQuestions
 from dovetail.offline.pipeline import update
 from dovetail.ports import Engine, Json, Replies, Tick
 from dovetail.settings import Settings
-from tests.support.column_arrays import name_match
 from tests.support.engines import CountingEngine, LosingEngine, counting
 from tests.support.files import forget_derived, parts
 
@@ -40,9 +43,8 @@ WORDS = Settings(embedder="none")
 @pytest.fixture(autouse=True)
 def small_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sketches, "_VALUES", 1_000)
-    monkeypatch.setattr(sketches, "_HASHES", 1_000)
     monkeypatch.setattr(rows, "_CELLS", 2_000)
-    monkeypatch.setattr(candidate_search, "BLOCK", 500)
+    monkeypatch.setattr(candidates, "BLOCK", 500)
 
 
 @pytest.fixture(scope="module")
@@ -79,9 +81,7 @@ def written_differently(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_transforms_are_the_same_by_workers(written_differently: Path, tmp_path: Path) -> None:
     here = indexed(written_differently, tmp_path / "here")
-    engine = CountingEngine()
-    assert indexed(written_differently, tmp_path / "there", engine) == here
-    assert engine.done["sharing_range"] > 1
+    assert indexed(written_differently, tmp_path / "there", CountingEngine()) == here
     edges = JoinGraph.of(CatalogReader.open(tmp_path / "there")).edges
     assert {edge.transform for edge in edges if edge.transform}
 
@@ -137,10 +137,10 @@ def test_confined_columns_are_searched_alike_by_workers(
     hospital: Path, indexed_hospital: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(candidates, "_EVERYDAY", 1)
-    monkeypatch.setattr(candidates, "_FEW_KEYS", 1)
+    monkeypatch.setattr(candidates, "_FEW_ALIKE", 1)
     here = indexed(hospital, underived(indexed_hospital, tmp_path / "here"))
     arrays = ColumnArrays.of(CatalogReader.open(tmp_path / "here"))
-    common = value_information(arrays, DEFAULT_WEIGHTS).common
+    common = value_information(arrays).common
     assert own_source_only(arrays, common).flags.any()
     engine = CountingEngine()
     there, unable = (underived(indexed_hospital, tmp_path / name) for name in ("there", "unable"))
@@ -155,22 +155,20 @@ def test_a_search_that_was_shared_finds_the_same_pairs_of_each_range(
     """And a node that does not see what is shared says so."""
     catalog = CatalogReader.open(indexed_hospital)
     arrays = ColumnArrays.of(catalog)
-    information = value_information(arrays, DEFAULT_WEIGHTS)
+    information = value_information(arrays)
     chosen = np.ones(len(arrays), dtype=np.bool_), arrays.key
     groups, everywhere = group_equal_sets(arrays.values), SourceOnly.of_none(len(arrays))
-    search = prepare_search(
-        arrays, groups, information.distinctive, name_match(arrays), chosen, everywhere
-    )
     features = PairFeatures.of_columns(arrays, information)
-    bounds = UpperBounds(features, DEFAULT_WEIGHTS)
+    bounds = UpperBounds(features, running=True)
+    search = prepare_search(arrays, groups, bounds, chosen, everywhere)
     shared = {"search": search, "bounds": bounds}
     ranges = search.ranges()
     assert [first for first, _ in ranges] == [0, *(last for _, last in ranges[:-1])]
     assert ranges[-1][1] == len(search.child_groups)
-    here = arrays.values.passes.run(candidate_search.likely_pairs, ranges, shared)
+    here = arrays.values.passes.run(candidates.likely_pairs, ranges, shared)
     _, workers = counting()
     with catalog_passes(catalog, workers) as passes:
-        there = passes.run(candidate_search.likely_pairs, ranges, shared)
+        there = passes.run(candidates.likely_pairs, ranges, shared)
     for one, other in zip(here, there, strict=True):
         assert one.keys() == other.keys()
         assert all(np.array_equal(one[name], other[name]) for name in one)
@@ -226,7 +224,7 @@ def test_what_a_worker_cannot_read_is_read_here(hospital: Path, tmp_path: Path) 
     shutil.copytree(hospital, source)
     catalog = update([str(source)], into=tmp_path / "c", settings=WORDS).catalog
     tables = sorted(catalog, key=lambda each: -each.rows)[:2]
-    column = {"column": 0, "splits": [1], "letters": False, "parents": [0]}
+    column = {"column": 0, "splits": [1], "parents": [0]}
     asked = [{"table": [t.id.source, t.id.name], **column} for t in tables]
     with catalog_passes(catalog) as passes:
         expected = RowQuestions(passes).ask(split_rows, asked)

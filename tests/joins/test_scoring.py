@@ -21,9 +21,8 @@ from dovetail.joins import candidates
 from dovetail.joins.candidates import find_candidates
 from dovetail.joins.columns import ColumnArrays, Thresholds
 from dovetail.joins.features import (
-    DEFAULT_WEIGHTS,
+    WEIGHTS,
     PairFeatures,
-    RunningNumbers,
     local_logits,
     value_information,
 )
@@ -31,21 +30,20 @@ from dovetail.joins.graph import JoinGraph
 from dovetail.joins.scoring import foreign_key, weigh
 from dovetail.joins.sketches import sample_places
 from dovetail.settings import Settings
-from tests.support.column_arrays import COLUMNS, NO_BOUNDS, arrays_of, as_dict
+from tests.support.column_arrays import COLUMNS, AnyScore, arrays_of, as_dict
 
 
 def test_pairs_beyond_the_upper_bound_are_no_edges(sample: dovetail.Catalog) -> None:
     """What is never counted would have come to nothing: as if everything had been counted."""
     arrays = ColumnArrays.of(sample.reader)
-    values = value_information(arrays, DEFAULT_WEIGHTS)
-    running = RunningNumbers.of(arrays)
-    everything = find_candidates(arrays, values.distinctive, NO_BOUNDS, running=running)
+    values = value_information(arrays)
     weighed = PairFeatures.of_columns(arrays, values)
+    everything = find_candidates(arrays, AnyScore(weighed, running=True))
     logit = local_logits(weighed.of(everything))
     best = local_logits(weighed.upper_bounds(everything.child, everything.parent))
     assert (logit <= best).all()
-    alive = everything.take(logit > DEFAULT_WEIGHTS.least)
-    weighed_pairs, _ = weigh(arrays, (), DEFAULT_WEIGHTS)
+    alive = everything.take(logit > WEIGHTS.least)
+    weighed_pairs, _ = weigh(arrays, ())
     assert as_dict(weighed_pairs.candidates) == as_dict(alive)
     assert 50 < len(alive) < len(everything)
 
@@ -73,7 +71,7 @@ def test_values_are_rare_that_few_tables_hold(
         else 0.0
         for values in drawn
     ]
-    assert value_information(arrays, DEFAULT_WEIGHTS).rarity == pytest.approx(expected)
+    assert value_information(arrays).rarity == pytest.approx(expected)
 
 
 def test_scores_do_not_depend_on_the_order_or_labels_of_tables(sample: dovetail.Catalog) -> None:
@@ -82,27 +80,10 @@ def test_scores_do_not_depend_on_the_order_or_labels_of_tables(sample: dovetail.
     place = np.argsort(order)
     columns = np.concatenate([np.flatnonzero(arrays.table == table) for table in order])
     shuffled = replace(
-        arrays,
+        arrays.take(columns),
         ids=[TableId("elsewhere", arrays.ids[table].name) for table in order],
         rows=arrays.rows[order],
         table=place[arrays.table[columns]],
-        position=arrays.position[columns],
-        first=arrays.first[columns],
-        name=[arrays.name[column] for column in columns],
-        called=[arrays.called[column] for column in columns],
-        number=arrays.number[columns],
-        text=arrays.text[columns],
-        filled=arrays.filled[columns],
-        distinct=arrays.distinct[columns],
-        unique=arrays.unique[columns],
-        key=arrays.key[columns],
-        low=arrays.low[columns],
-        typical=arrays.typical[columns],
-        high=arrays.high[columns],
-        codes=arrays.codes[columns],
-        period=arrays.period[columns],
-        prefix=[arrays.prefix[column] for column in columns],
-        values=arrays.values.take(columns),
     )
 
     def scores(of: ColumnArrays, back: list[int]) -> dict[tuple[int, int], float]:
@@ -178,9 +159,9 @@ def test_a_tenant_joins_with_its_own_tables_however_many_tenants_there_are(tmp_p
     assert joined("free") == expected
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(candidates, "_EVERYDAY", 3)
-        patch.setattr(candidates, "_FEW_KEYS", 4)
+        patch.setattr(candidates, "_FEW_ALIKE", 4)
         assert joined("confined") == expected
-        patch.setattr(candidates, "_FEW_KEYS", 0)  # then the turbines are out of sight
+        patch.setattr(candidates, "_FEW_ALIKE", 0)  # then the turbines are out of sight
         assert joined("shut in") == expected - {("repair", "turbine", "False")}
 
 

@@ -7,37 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dovetail.hashing import Hashes
 from dovetail.joins import sketches
-from dovetail.joins.candidate_search import group_equal_sets
-from dovetail.joins.sketches import commonness, sample_places, sharing
+from dovetail.joins.candidates import group_equal_sets
+from dovetail.joins.sketches import commonness, sample_places
 from tests.support.column_arrays import COLUMNS, hashed, held
-
-
-def test_sets_that_share_a_value_are_those_that_python_says(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    random = np.random.default_rng(3)
-    # Some hashes differ in their last bits alone, so that the first ones do not tell them apart.
-    pool = random.integers(0, 1 << 64, 400, dtype=np.uint64)
-    pool = np.concatenate([pool, pool ^ np.uint64(1)])
-
-    def column(size: int) -> Hashes:
-        return np.unique(random.choice(pool, size))
-
-    others = [column(40), column(3), column(1)]
-    columns = [column(int(random.integers(1, 12))) for _ in range(200)]
-    columns.append(np.empty(0, np.uint64))
-    known = {int(value) for each in others for value in each}
-    expected = [bool(known & {int(value) for value in each}) for each in columns]
-    every = held([*columns, *others])
-    chosen, rest = np.arange(len(columns)), np.arange(len(columns), len(every))
-    for at_once in (1 << 24, 100, 1):
-        monkeypatch.setattr(sketches, "_HASHES", at_once)
-        assert sharing(every.take(chosen), every.take(rest)).tolist() == expected
-    assert 0 < sum(expected) < len(expected)
-    assert sharing(every.take(chosen[:0]), every.take(rest)).tolist() == []
-    assert not sharing(every.take(chosen), every.take(rest[:0])).any()
 
 
 @settings(deadline=None, max_examples=100)

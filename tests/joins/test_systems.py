@@ -16,7 +16,6 @@ import dovetail
 Rows = Sequence[Sequence[Any]]
 NUMBERS = [104_000 + 37 * number for number in range(150)]
 CODES = [f"{'QXZ'[n % 3]}{'LMN'[n % 5 % 3]}-{(n * 7919) % 90_000 + 10_000}" for n in range(200)]
-WARDS = [f"{front} {back}" for front in ("North", "South", "Upper") for back in "abcdefgh"]
 
 
 def database(file: Path, tables: Mapping[str, Rows]) -> None:
@@ -51,7 +50,6 @@ def joins(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         {
             "ALLTAB": [("ALLCLS", "OMS"), *((n + 1, f"allergen {n}") for n in range(12))],
             "ALLERGI": [("VOLGNR", "ALLCLS"), *((n + 1, n * 5 % 12 + 1) for n in range(200))],
-            "WARDS": [("NR", "CALLED"), *((7 * n, ward) for n, ward in enumerate(WARDS))],
             "TECHNICIAN": [("TECH_ID", "SINCE"), *((n + 1, n % 9) for n in range(45))],
             "RESULT": [("RES", "VALIDATED_BY"), *((n * 3, n * 7 % 45 + 1) for n in range(300))],
         },
@@ -61,9 +59,6 @@ def joins(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         {
             "article": [("ref", "shelf"), *((code.lower(), "abc"[n % 3])
                                             for n, code in enumerate(CODES[:140]))],
-            "branch": [("branch_code", "town"), *(
-                (f"B{n + 1:03d}", f"t{n % 7}") for n in range(120)
-            )],
         },
     )  # fmt: skip
     database(
@@ -71,13 +66,10 @@ def joins(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         {
             "INV_ITEMS": [("ROW_NO", "SEGMENT1"), *((3 * n + 1, code)
                                                     for n, code in enumerate(CODES))],
-            "TRANSFERS": [("T_NO", "BRANCH"), *((5 * n + 2, n * 7 % 30 + 1) for n in range(300))],
         },
     )  # fmt: skip
     exports = folder / "drops"
     exports.mkdir()
-    lines = [f"{n};{WARDS[n * 5 % 24].upper()}" for n in range(200)]
-    (exports / "complaints.csv").write_text("\n".join(["nr;place", *lines]))
     lines = [f"{number};{n}" for n, number in enumerate(NUMBERS)]
     (exports / "prices.csv").write_text("\n".join(["material;price", *lines]))
     settings = dovetail.Settings(embedder="none")
@@ -100,14 +92,10 @@ def joins(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         "ALLERGI.ALLCLS = ALLTAB.ALLCLS",
         # The columns before the last part of a key are parts of it.
         "BSEG.BUKRS = BKPF.BUKRS and BSEG.BELNR = BKPF.BELNR and BSEG.GJAHR = BKPF.GJAHR",
-        # Files that people are sent have names instead of numbers.
-        "drops/complaints.place = WARDS.CALLED",
         # Technicians are people, whom what they do refers to.
         "RESULT.VALIDATED_BY = TECHNICIAN.TECH_ID",
         # A system's own key refers to the longer list of another, where codes prove it.
         "article.ref = INV_ITEMS.SEGMENT1",
-        # Letters before a key's numbers are the beginning of what a column of numbers is called.
-        "TRANSFERS.BRANCH = branch.branch_code",
     ],
 )
 def test_systems_join_by_their_masters(joins: set[str], join: str) -> None:
@@ -116,3 +104,40 @@ def test_systems_join_by_their_masters(joins: set[str], join: str) -> None:
 
 def test_satellites_and_files_are_no_masters(joins: set[str]) -> None:
     assert not [join for join in joins if "= MAKT." in join or "= drops/" in join]
+
+
+def test_codes_of_another_system_join_its_master_instead_of_a_list_that_has_some_twice(
+    tmp_path: Path,
+) -> None:
+    """The warehouse knows customers as C0000123 and keeps none of its own: its licences have most
+    of them once, some twice."""
+    numbers = list(range(1, 601))
+    codes = [f"C{number:07}" for number in numbers]
+    database(
+        tmp_path / "erp.sqlite",
+        {"clients": [("code", "town"), *((n, f"t{n % 9}") for n in numbers)]},
+    )
+    database(
+        tmp_path / "stores.sqlite",
+        {
+            "licence": [
+                ("licence_no", "ship_to", "valid_to"),
+                *((f"L-{n * 7919 % 99_991:05}", code, f"20{20 + n % 9}-01-01")
+                  for n, code in enumerate([*codes, *codes[::12]])),
+            ],
+            "delivery": [
+                ("delivery_no", "ship_to"),
+                *((90_000 + 13 * n, codes[n * 37 % 600]) for n in range(1500)),
+            ],
+        },
+    )  # fmt: skip
+    sources = [tmp_path / "erp.sqlite", tmp_path / "stores.sqlite"]
+    catalog = dovetail.build(
+        *sources, into=tmp_path / "catalog", settings=dovetail.Settings(embedder="none")
+    )
+    sure = {
+        (edge.left.name, edge.right.name, edge.transform)
+        for edge in catalog.joins()
+        if edge.score > 0.5
+    }
+    assert sure == {("delivery", "clients", "prefix"), ("licence", "clients", "prefix")}

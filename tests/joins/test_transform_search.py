@@ -10,16 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 import dovetail
-from dovetail.arrays import found_in
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain.sql import CUT, ZEROS, rung
 from dovetail.joins.candidates import find_candidates
 from dovetail.joins.columns import CatalogValues, ColumnArrays, ValuePasses
-from dovetail.joins.features import DEFAULT_WEIGHTS as WEIGHTS
-from dovetail.joins.features import PairFeatures, local_logits, value_information
+from dovetail.joins.features import WEIGHTS, PairFeatures, local_logits, value_information
 from dovetail.joins.transforms import FORMS, NormalizedColumns, search
 from tests.joins.test_transforms import NUMBERS, WRITTEN
-from tests.support.column_arrays import NO_BOUNDS, as_dict
+from tests.support.column_arrays import AnyScore, as_dict
 
 
 def catalog_of_all_transforms(folder: Path) -> CatalogReader:
@@ -43,7 +41,7 @@ def rungs(arrays: ColumnArrays, values: CatalogValues) -> Iterator[NormalizedCol
     """The columns in each normal form that the catalog has columns in."""
     for form in FORMS:
         if any(rung(each.transform) in form for each in values.normalized):
-            yield NormalizedColumns.of(arrays, values.views, form)
+            yield NormalizedColumns.of(arrays, values.forms, form)
 
 
 def test_the_candidates_are_all_within_bound(tmp_path: Path) -> None:
@@ -52,14 +50,14 @@ def test_the_candidates_are_all_within_bound(tmp_path: Path) -> None:
     conventions = arrays.conventions()
     seen = 0
     for columns in rungs(arrays, values):
-        found = search(columns, WEIGHTS, conventions).candidates
+        found = search(columns, conventions).candidates
         held, changed = columns.arrays, columns.changed
-        information = value_information(held, WEIGHTS)
-        # All pairs, counted first and judged afterwards.
-        every = find_candidates(held, information.distinctive, NO_BOUNDS)
+        information = value_information(held)
         features = PairFeatures.of_columns(held, information, conventions)
+        # All pairs, counted first and judged afterwards.
+        every = find_candidates(held, AnyScore(features, running=False))
         best = features.upper_bounds(every.child, every.parent)
-        able = local_logits(best, WEIGHTS) > WEIGHTS.least
+        able = local_logits(best) > WEIGHTS.least
         able &= changed[every.child] | changed[every.parent]
         if any(rung(name) == CUT for name in columns.transform):
             able &= ~(changed[every.child] & changed[every.parent])
@@ -75,14 +73,10 @@ def test_columns_without_a_normalized_value_are_left_out(tmp_path: Path) -> None
     every = ColumnArrays.of(values.catalog, passes=ValuePasses(values))
     for columns in rungs(every, values):
         own = columns.column[columns.changed].tolist()
-        known = np.unique(
-            np.concatenate([columns.arrays.values[int(n)] for n in np.flatnonzero(columns.changed)])
-        )
         kinds = {rung(name) for name in columns.transform}
         if CUT in kinds:  # others may be folded beside it
             continue
         reads = every.number | np.isfinite(every.low) if ZEROS in kinds else ~every.number
         for column in range(len(every)):
             fits = every.distinct[column] >= 4 and bool(reads[column])
-            shares = fits and bool(found_in(every.values[column], known).any())
-            assert (column in columns.column) == (column in own or shares)
+            assert (column in columns.column) == (column in own or fits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dovetail.answer.tree import parse
-from dovetail.catalog.lookup import Relations
+from dovetail.catalog.lookup import TableNames
 from dovetail.domain import TableId
 from dovetail.learn.statements import QueryReader, literals, masked, without_literals
 
@@ -16,7 +16,7 @@ COLUMNS = {
     "customers": ("customer_id", "Mail"),
 }
 TABLES = {TableId("erp", name): {c.casefold(): c for c in cols} for name, cols in COLUMNS.items()}
-READER = QueryReader(Relations(TABLES), TABLES)
+READER = QueryReader(TableNames(TABLES), TABLES)
 ITEMS = "items.order_no = orders.order_no"
 
 
@@ -73,7 +73,7 @@ def test_joins(sql: str, expected: list[str]) -> None:
 
 def test_names_are_resolved_by_schema_or_by_the_one_source_that_has_them_all() -> None:
     other = {TableId("crm", "orders"): {"order_no": "order_no"}}
-    reader = QueryReader(Relations([*TABLES, *other]), {**TABLES, **other})
+    reader = QueryReader(TableNames([*TABLES, *other]), {**TABLES, **other})
     both = reader.read(parse("SELECT * FROM orders", "postgres")).tables
     assert both == (TableId("crm", "orders"),)  # the one that goes without a schema
     names = "SELECT * FROM sales.orders JOIN customers USING (customer_id)"

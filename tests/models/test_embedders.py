@@ -28,9 +28,8 @@ from dovetail.settings import load_settings
 from dovetail.testing import check_embedder
 from tests.fixtures.minilm import FILE, TEXTS
 from tests.support import minilm_numpy
-from tests.support.embeddings_server import Endpoint, Fault, numbers, serving
+from tests.support.endpoint import DIMENSION, KEY, Endpoint, Play, embeds, endpoint, fails, numbers
 
-KEY = "sk-neverShown123"
 # An answer may take long on a busy machine, which is no reason to ask again.
 PATIENT = Patience(attempts=3, attempt_seconds=30, deadline=90, first_wait=0.02, longest_wait=0.5)
 
@@ -41,11 +40,11 @@ def minilm() -> MiniLM:
 
 
 @pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
-    with serving() as endpoint:
-        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.address)
-        monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        yield endpoint
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+    with endpoint(embeds) as server:
+        for name, text in server.environ.items():
+            monkeypatch.setenv(name, text)
+        yield server
 
 
 # minilm
@@ -252,66 +251,60 @@ def test_st() -> None:
 
 def _expected(texts: list[str]) -> Vectors:
     rows = np.array([numbers(text) for text in texts], dtype=np.float32)
-    return unit_vectors(rows, rows=len(texts), dimension=8, model_id="expected")
+    return unit_vectors(rows, rows=len(texts), dimension=DIMENSION, model_id="expected")
 
 
-def test_openai_rows_stand_in_the_order_of_texts(endpoint: Endpoint) -> None:
+def test_openai_rows_stand_in_the_order_of_texts(server: Endpoint) -> None:
     texts = [f"text {number}" for number in range(300)] + ["short \ud800"]
     rows = OpenAIEmbedder("some-model", patience=PATIENT).embed_documents(texts)
     assert np.abs(rows - _expected([*texts[:-1], "short \ufffd"])).max() < 1e-6
-    assert {len(asked["input"]) for asked in endpoint.asked} == {128, 45, 1}
-    assert {asked["path"] for asked in endpoint.asked} == {"/v1/embeddings"}
-    assert {asked["model"] for asked in endpoint.asked} == {"some-model"}
-    assert set(endpoint.keys) == {f"Bearer {KEY}"}
+    assert {len(asked["input"]) for asked in server.asked} == {128, 45, 1}
+    assert set(server.paths) == {"/v1/embeddings"}
+    assert {asked["model"] for asked in server.asked} == {"some-model"}
+    assert set(server.keys) == {f"Bearer {KEY}"}
 
 
-def test_openai_keeps_the_contract(endpoint: Endpoint) -> None:
+def test_openai_keeps_the_contract(server: Endpoint) -> None:
     check_embedder(OpenAIEmbedder("some-model", patience=PATIENT), tolerance=0.0)
-    assert all(0 < len(text) <= 8_000 for asked in endpoint.asked for text in asked["input"])
+    assert all(0 < len(text) <= 8_000 for asked in server.asked for text in asked["input"])
 
 
-def test_openai_batches_are_cut_by_length(endpoint: Endpoint) -> None:
+def test_openai_batches_are_cut_by_length(server: Endpoint) -> None:
     OpenAIEmbedder("m", patience=PATIENT).embed_documents(["long " * 20_000] * 60)
-    assert sorted(len(asked["input"]) for asked in endpoint.asked) == [1, 10, 25, 25]
+    assert sorted(len(asked["input"]) for asked in server.asked) == [1, 10, 25, 25]
 
 
-def test_openai_so_many_at_a_time(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openai_so_many_at_a_time(server: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openai, "BATCH", 2)
-    endpoint.delay = 0.05
+    server.faults = [lambda request: replace(embeds(request), before=0.05)] * 12
     OpenAIEmbedder("m", patience=PATIENT).embed_documents([str(number) for number in range(24)])
-    assert endpoint.most_under_way == openai.CONCURRENT == 4
+    assert server.most_at_once == openai.CONCURRENT == 4
 
 
-def test_openai_tries_again_after_a_failure(endpoint: Endpoint) -> None:
-    endpoint.faults = [Fault(500), Fault(429, headers=(("Retry-After", "0.2"),))]
+def test_openai_tries_again_after_a_failure(server: Endpoint) -> None:
+    server.faults = [fails(500), fails(429, retry_after="0.2")]
     row = OpenAIEmbedder("m", patience=PATIENT).embed_queries(["again"])[0]
     assert np.abs(row - _expected(["again"])[0]).max() < 1e-6
-    assert endpoint.times[2] - endpoint.times[1] >= 0.2
+    assert server.times[2] - server.times[1] >= 0.2
 
 
 @pytest.mark.parametrize(
-    "fault, message",
+    "body, message",
     [
-        (Fault(500), "fails \\(500"),
-        (Fault(401, body=f'{{"error": {{"message": "wrong key {KEY}"}}}}'), "OPENAI_API_KEY"),
-        (Fault(404, body="<html>"), "check the name of the model, and OPENAI_BASE_URL"),
-        (Fault(200, body="<html>garbage"), "not JSON"),
-        (Fault(200, body=""), "not JSON"),
-        (Fault(200, body="[]"), "sent no embeddings"),
-        (Fault(200, body='{"data": null}'), "sent no embeddings"),
-        (Fault(200, body='{"data": []}'), "sent no embeddings"),
-        (Fault(200, body='{"data": [{"index": 0}]}'), "sent no embeddings"),
-        (Fault(200, body='{"data": [{"index": 0, "embedding": "AAAA"}]}'), "sent no embeddings"),
-        (Fault(200, body='{"data": [{"index": 0, "embedding": []}]}'), "sent no embeddings"),
-        (Fault(200, body='{"data": [{"index": 0, "embedding": [1, "x"]}]}'), "sent no embeddings"),
-        (Fault(200, delay=1.0), "did not answer in time"),
+        (b"<html>garbage", "not JSON"),
+        (b"[]", "sent no embeddings"),
+        (b'{"data": null}', "sent no embeddings"),
+        (b'{"data": []}', "sent no embeddings"),
+        (b'{"data": [{"index": 0}]}', "sent no embeddings"),
+        (b'{"data": [{"index": 0, "embedding": "AAAA"}]}', "sent no embeddings"),
+        (b'{"data": [{"index": 0, "embedding": []}]}', "sent no embeddings"),
+        (b'{"data": [{"index": 0, "embedding": [1, "x"]}]}', "sent no embeddings"),
     ],
 )
-def test_openai_gives_up(fault: Fault, message: str, endpoint: Endpoint) -> None:
-    endpoint.faults = [fault] * 3
+def test_openai_answers_that_are_no_embeddings(body: bytes, message: str, server: Endpoint) -> None:
+    server.faults = [Play(body=body)]
     with pytest.raises(ModelError, match=message) as raised:
-        patience = replace(PATIENT, attempt_seconds=0.4) if fault.delay else PATIENT
-        OpenAIEmbedder("m", patience=patience).embed_documents(["text"])
+        OpenAIEmbedder("m", patience=PATIENT).embed_documents(["text"])
     assert KEY not in str(raised.value)
     assert "'openai:m' at 127.0.0.1:" in str(raised.value)
 
@@ -324,27 +317,9 @@ def test_openai_gives_up(fault: Fault, message: str, endpoint: Endpoint) -> None
         (["nothing"], "a vector is not finite or zero"),
     ],
 )
-def test_openai_vectors_that_cannot_be(texts: list[str], message: str, endpoint: Endpoint) -> None:
+def test_openai_vectors_that_cannot_be(texts: list[str], message: str, server: Endpoint) -> None:
     with pytest.raises(ModelError, match=message):
         OpenAIEmbedder("m", patience=PATIENT).embed_documents(texts)
-
-
-def test_openai_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    with pytest.raises(ModelError, match=r"127\.0\.0\.1:9 cannot be reached"):
-        OpenAIEmbedder("m", patience=PATIENT).embed_queries(["text"])
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://user:hunter2@127.0.0.1:9/v1")
-    with pytest.raises(UsageError, match="a key belongs in OPENAI_API_KEY") as raised:
-        OpenAIEmbedder("m")
-    assert "hunter2" not in str(raised.value)
-
-
-def test_openai_without_key_or_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    with pytest.raises(ModelError, match="set OPENAI_API_KEY"):
-        OpenAIEmbedder("m")
 
 
 # the contract

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import replace
 from email.utils import formatdate
 from itertools import pairwise
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Event, Thread
 
 import pytest
 
+from dovetail.called_off import CALLED_OFF, never
 from dovetail.errors import DovetailError, ModelError
 from dovetail.models.cache import CachedLLM
 from dovetail.models.chat import estimate_tokens, parse_json, request_key
 from dovetail.models.endpoint import Patience, retry_after
-from dovetail.models.openai import OpenAILLM
+from dovetail.models.openai import OpenAIEmbedder, OpenAILLM
 from dovetail.plugins import open_llm
 from dovetail.ports import Completion, Json, Message
 from dovetail.testing import check_llm
@@ -56,8 +63,6 @@ def test_a_request_says_what_is_asked_and_a_reply_what_it_cost() -> None:
             ],
             "max_tokens": 50,
             "temperature": 0,
-            "top_p": 1,
-            "top_k": 1,
             "seed": 42,
         }
     ]
@@ -84,64 +89,12 @@ def test_a_model_with_other_parameters_is_asked_in_its_way() -> None:
     script = (
         fails(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
         fails(400, "'temperature' does not support 0 with this model."),
-        fails(400, "Unrecognized request argument supplied: top_k"),
-        fails(400, "Unsupported parameter: 'top_p' is not supported with this model."),
         says("Hi."),
     )
     with endpoint(*script) as server:
         assert model(server).complete(HELLO, max_tokens=9).text == "Hi."
     assert sorted(server.asked[-1]) == ["max_completion_tokens", "messages", "model", "seed"]
     assert server.asked[-1]["max_completion_tokens"] == 9
-
-
-TOLD: tuple[tuple[str, float], ...] = (("Hi", -0.25), (".", 0))
-
-
-def telling(logprobs: object) -> Play:
-    """A reply with log-probabilities, in whatever form."""
-    choice = {"message": {"content": "Hi."}, "logprobs": logprobs}
-    return Play(body=json.dumps({"choices": [choice]}).encode())
-
-
-def content(*tokens: tuple[str, float]) -> Json:
-    return {"content": [{"token": token, "logprob": chance} for token, chance in tokens]}
-
-
-def test_logprobs_are_asked_for_where_they_are_wanted_and_read() -> None:
-    with endpoint(telling(content(*TOLD))) as server:
-        llm = model(server)
-        assert llm.complete(HELLO, logprobs=True).logprobs == TOLD
-        llm.complete(HELLO)
-    assert [body.get("logprobs") for body in server.asked] == [True, None]
-
-
-@pytest.mark.parametrize(
-    "odd",
-    [
-        None, [], 3, {"content": None}, {"content": 3}, {"content": [3]}, {"tokens": ["Hi."]},
-        {"content": [{"token": "Hi."}]}, {"content": [{"token": "Hi.", "logprob": None}]},
-        {"content": [{"token": 1, "logprob": -1.0}]},
-    ],
-)  # fmt: skip
-def test_logprobs_in_another_form_are_none(odd: object) -> None:
-    with endpoint(telling(odd)) as server:
-        reply = model(server).complete(HELLO, logprobs=True)
-    assert (reply.text, reply.logprobs) == ("Hi.", ())
-
-
-@pytest.mark.parametrize(
-    "refusal",
-    [
-        fails(400, "Unrecognized request argument supplied: logprobs"),
-        fails(403, "You are not allowed to request logprobs from this model."),
-        fails(422, "Log probabilities are not enabled"),
-    ],
-)
-def test_an_endpoint_that_refuses_logprobs_is_not_asked_for_them_again(refusal: Play) -> None:
-    with endpoint(refusal, says("Hi.")) as server:
-        llm = model(server)
-        assert [llm.complete(HELLO, logprobs=True).logprobs for _ in range(2)] == [(), ()]
-    assert ["logprobs" in body for body in server.asked] == [True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -372,14 +325,9 @@ class Talking:
         self.calls = 0
 
     def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Json | None = None,
-        max_tokens: int = 1024,
-        logprobs: bool = False,
+        self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024
     ) -> Completion:
-        del messages, schema, max_tokens, logprobs
+        del messages, schema, max_tokens
         self.calls += 1
         return Completion(f"reply {self.calls}", 10, 2, 1.25)
 
@@ -405,17 +353,6 @@ def test_a_kept_reply_costs_what_it_once_cost(tmp_path: Path) -> None:
     ]
     assert [ask().text for ask in others] == ["reply 2", "reply 3", "reply 4"]
     assert [ask().text for ask in others] == ["reply 2", "reply 3", "reply 4"]
-
-
-def test_logprobs_are_kept_with_a_reply_and_do_not_stand_in_for_one_without(tmp_path: Path) -> None:
-    with endpoint(telling(content(*TOLD))) as server:
-        llm = CachedLLM(model(server), tmp_path)
-        assert llm.complete(HELLO).logprobs == TOLD  # told without being asked for
-        first = llm.complete(HELLO, logprobs=True)
-        again = CachedLLM(model(server), tmp_path).complete(HELLO, logprobs=True)
-    assert again == replace(first, cached=True)
-    assert again.logprobs == TOLD
-    assert len(server.asked) == 2
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"text": 3}', b"\xff\xfe", b"{" * 9000])
@@ -484,3 +421,84 @@ def test_files_that_are_no_models(tmp_path: Path, smollm: Path) -> None:
     torn.write_bytes(smollm.read_bytes()[:100_000])
     with pytest.raises(ModelError, match=r"cannot load .*torn.gguf; check"):
         open_llm(f"local:{torn}").complete(HELLO)
+
+
+@pytest.mark.parametrize(
+    "begins",
+    [b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 500 Oh\r\nContent-Length: 99999\r\n\r\n", b"HTTP/1.1 2"],
+    ids=["headers", "error", "status"],
+)
+def test_who_drips_without_end_is_waited_for_until_the_deadline(begins: bytes) -> None:
+    hung_up: SimpleQueue[bool] = SimpleQueue()
+
+    def drip(taken: socket.socket) -> None:
+        with suppress(OSError), taken:
+            taken.recv(1 << 16)
+            taken.sendall(begins)
+            while True:
+                taken.sendall(b"1")
+                time.sleep(0.01)
+        hung_up.put(True)
+
+    def take() -> None:
+        with suppress(OSError):
+            while True:
+                Thread(target=drip, args=(listening.accept()[0],), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        Thread(target=take, daemon=True).start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+        environ = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": KEY}
+        patience = replace(HASTY, attempts=2, attempt_seconds=0.3)
+        llm = OpenAILLM("tiny", workers=1, patience=patience, environ=environ)
+        with pytest.raises(ModelError, match="did not answer in time, 2 attempts"):
+            llm.complete(HELLO)
+        assert [hung_up.get(), hung_up.get()] == [True, True]  # nothing is read any more
+
+
+@pytest.mark.parametrize("play", [Play(hangs=True), fails(503, retry_after="3600")], ids=str)
+def test_a_model_is_not_waited_for_by_who_has_gone(play: Play) -> None:
+    patience = Patience(longest_wait=3_600, deadline=7_200)
+    gone = Event()
+
+    def ask() -> Completion:
+        CALLED_OFF.set(gone.is_set)
+        return llm.complete(HELLO)
+
+    with endpoint(play) as server, ThreadPoolExecutor(3) as pool:
+        llm = model(server, workers=1, patience=patience)
+        asking = [pool.submit(copy_context().run, ask) for _ in range(3)]  # two wait for a turn
+        while not server.asked:
+            time.sleep(0.01)
+        gone.set()
+        for one in asking:
+            with pytest.raises(ModelError, match="called off: whoever asked has gone"):
+                one.result()
+        assert len(server.asked) == 1
+
+
+def test_embedders_end_with_who_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = Event()
+    CALLED_OFF.set(gone.is_set)
+    with endpoint(Play(hangs=True)) as server:
+        for name, value in server.environ.items():
+            monkeypatch.setenv(name, value)
+        with ThreadPoolExecutor(1) as pool:
+            embedder = OpenAIEmbedder("tiny", patience=Patience(attempts=1, attempt_seconds=3_600))
+            asking = pool.submit(copy_context().run, embedder.embed_queries, ["a"])
+            while not server.asked:
+                time.sleep(0.01)
+            gone.set()
+            with pytest.raises(ModelError, match="called off"):
+                asking.result()
+    CALLED_OFF.set(never)
+
+
+def test_a_forked_process_asks_on_a_loop_of_its_own() -> None:
+    with endpoint(says("Hi.")) as server:
+        llm = model(server)
+        assert llm.complete(HELLO).text == "Hi."
+        if (child := os.fork()) == 0:
+            os._exit(0 if llm.complete(HELLO).text == "Hi." else 1)
+        assert os.waitpid(child, 0)[1] == 0
+    assert len(server.asked) == 2

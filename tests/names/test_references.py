@@ -65,12 +65,8 @@ def one_by_one(one: Words, other: Words) -> float:
     """How far one name refers to the other, the slow way: a pair at a time."""
     if not one or not other:
         return 0.0
-    glued, letters = "".join(one), "".join(sorted(word[0] for word in other))
-    if glued == "".join(other):
+    if "".join(one) == "".join(other):
         return 1.0
-    if len(other) > 1 and "".join(sorted(glued)) == letters:
-        far = 0.8 if len(glued) > 2 else 0.5
-        return max(far, 0.8) if set(one) & set(abbreviations(other)) else far
     named = weighted(other, one)
     if any(word_likeness(one[head], word) for head in heads(one) for word in other):
         named *= 0.5 + 0.5 * weighted(one, other)

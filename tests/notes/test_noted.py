@@ -13,13 +13,14 @@ import pytest
 import dovetail
 from dovetail.catalog.generation import Manifest
 from dovetail.catalog.reader import CatalogReader
-from dovetail.catalog.records import ColumnRecord, TableRecord, to_records
-from dovetail.domain import Column, ColumnProfile, JoinEdge, Kind, TableId
+from dovetail.catalog.records import TableRecord, to_records
+from dovetail.domain import Column, ColumnProfile, JoinEdge, Kind, Table, TableId
 from dovetail.errors import UsageError
 from dovetail.families.family import Families, Family, FamilyMember, Role
 from dovetail.joins.edges import EditedEdges
 from dovetail.notes.apply import marked_families, noted_edges
 from dovetail.notes.notes import Mark, Notes, forget, note, notes_in, read_notes
+from dovetail.ports import Json
 from dovetail.retrieve.proposals import Proposal, proposals
 
 SETTINGS = dovetail.Settings(embedder="none")
@@ -309,9 +310,12 @@ def test_marks_change_families() -> None:
 
 def test_notes_on_ten_thousand_tables_take_no_time(tmp_path: Path) -> None:
     profile = ColumnProfile(Kind.TEXT, 0, 0, False, None, None, None, None, ())
-    column = ColumnRecord(Column("a", "VARCHAR", profile), 0, None, 0, 0)
+    columns = (Column("a", "VARCHAR", profile),)
+    placed: Json = {"hashes_at": 0, "counts_at": None, "phrases_at": 0, "phrases": 0, "views": []}
     tables = [
-        TableRecord(TableId("s", f"part_{n % 70}.thing_{n}"), "s", 0, "", "", (), (column,))
+        TableRecord(
+            Table(TableId("s", f"part_{n % 70}.thing_{n}"), columns, 0, (), ""), "s", "", [placed]
+        )
         for n in range(10_000)
     ]
     records = to_records(tables).sorted()

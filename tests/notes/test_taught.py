@@ -13,7 +13,7 @@ from dovetail.catalog.usage import NO_USAGE
 from dovetail.domain import TableId
 from dovetail.notes.notes import Answered, Notes
 from dovetail.retrieve.match import deciding_columns
-from dovetail.search.lessons import Lessons
+from dovetail.search.taught import Lessons
 
 SETTINGS = dovetail.Settings(embedder="none")
 

@@ -15,9 +15,10 @@ import dovetail
 from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import UsageError
 from dovetail.ports import Retriever
-from dovetail.retrieve.ask import GraphRetriever, open_retriever, pick
+from dovetail.retrieve.ask import GraphRetriever, open_retriever
+from dovetail.retrieve.choose import pick
 from dovetail.retrieve.doubt import expected_f1, relied_on
-from dovetail.retrieve.features import BIAS, FEATURES, WEIGHTS, predict
+from dovetail.retrieve.scorer import BIAS, FEATURES, WEIGHTS, predict
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from dovetail.testing import check_retriever

@@ -10,7 +10,7 @@ import pytest
 
 import dovetail
 from dovetail.models.chat import estimate_tokens
-from dovetail.retrieve.card import card
+from dovetail.retrieve.look import card
 from dovetail.settings import Settings
 from tests.support.searchers import search_over
 

@@ -12,8 +12,13 @@ import pytest
 from dovetail.domain import TableSet
 from dovetail.retrieve.ask import GraphRetriever
 from dovetail.retrieve.explain import PAIRED, THINGS, effects, lacking
-from dovetail.retrieve.features import COEFFICIENTS, FEATURES, PAIR_FEATURES, SET_FEATURES, SetInput
-from dovetail.retrieve.scorer import shipped
+from dovetail.retrieve.scorer import (
+    PAIR_FEATURES,
+    SET_FEATURES,
+    WEIGHTS,
+    SetInput,
+    shipped,
+)
 from dovetail.search.searcher import Searcher
 from tests.support.scored import scored_for
 
@@ -59,8 +64,8 @@ def test_what_is_named_lowers_the_probability_when_it_is_left_out(
             for name in THINGS[thing["thing"]]:
                 column = SET_FEATURES.index(name)
                 mean = shipped().mean[column]
-                if name in FEATURES:
-                    moved = COEFFICIENTS[FEATURES.index(name)] * float(mean - rows[place, column])
+                if name in WEIGHTS:
+                    moved = WEIGHTS[name] * float(mean - rows[place, column])
                     rows[place, SET_FEATURES.index("first_logit")] += moved
                 rows[place, column] = mean
             others = np.arange(len(rows)) != place

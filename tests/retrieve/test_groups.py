@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 import dovetail
 from dovetail.domain import TableId
-from dovetail.retrieve.groups import Pairs, belonging, by_system, groups, schema_of, within_system
+from dovetail.retrieve.groups import Pairs, belonging, groups, schema_of
 from dovetail.retrieve.match import QueryMatch
 from dovetail.search.neighbours import Neighbours
 
@@ -27,7 +28,8 @@ def match(words: list[list[float]]) -> QueryMatch:
         word_weights=np.ones(len(found), dtype=np.float32), mass=float(len(found)),
         values=np.zeros((0, count), dtype=np.float32),
         value_weights=np.zeros(0, dtype=np.float32), plain=np.zeros(0, dtype=np.float32),
-        joins=np.eye(count, dtype=np.float32), defined=none, dense=none,
+        content=np.ones(len(found), dtype=np.bool_), joins=np.eye(count, dtype=np.float32),
+        defined=none, dense=none,
         value_signal=none, neighbours=none,
     )  # fmt: skip
 
@@ -109,42 +111,6 @@ def test_paths_are_the_best_product_of_up_to_four_joins() -> None:
     np.testing.assert_allclose(joined.paths(tables), best[np.ix_(tables, tables)], rtol=1e-5)
 
 
-# ERP orders, ERP customers, shop orders.
-SYSTEMS = ["erp", "erp", "shop"]
-LIKELY = np.array([0.4, 0.2, 0.9], dtype=np.float32)
-
-
-@pytest.mark.parametrize(
-    ("covers", "kept"),
-    [
-        pytest.param([[1, 0, 1], [0.3, 1, 0.3]], [0, 1], id="the shop only says the same"),
-        pytest.param([[1, 0, 1], [0.3, 1, 0.3], [0, 0, 1]], [2, 1], id="the shop has more of it"),
-        pytest.param([[1, 0, 0], [0.3, 1, 0.3], [0, 0, 0.6]], [2, 0, 1], id="it has something new"),
-        pytest.param([[1, 0, 1], [0, 0, 0.2]], [2], id="the likelier of two that fit alike"),
-        pytest.param([], [2, 0, 1], id="no words: nothing to go by"),
-    ],
-)
-def test_a_table_of_another_system_must_add_something(
-    covers: list[list[float]], kept: list[int]
-) -> None:
-    rows = np.array(covers, dtype=np.float32).reshape(-1, 3)
-    found = within_system([2, 0, 1], SYSTEMS, rows, LIKELY)
-    assert found == kept
-
-
-def test_within_one_system_everything_stays() -> None:
-    rows = np.array([[1, 1, 1]], dtype=np.float32)
-    assert within_system([0, 1, 2], ["erp"] * 3, rows, LIKELY) == [0, 1, 2]
-
-
-def test_a_reading_over_two_systems_is_two_readings() -> None:
-    rows = np.array([[1, 0, 1], [0.3, 1, 0.3]], dtype=np.float32)
-    found = list(by_system([2, 0, 1], SYSTEMS, rows, LIKELY))
-    assert [places for places, _ in found] == [[0, 1], [2]]
-    assert [share for _, share in found] == pytest.approx([0.4, 0.6])
-    assert [places for places, _ in by_system([0, 1], SYSTEMS, rows, LIKELY)] == [[0, 1]]
-
-
 def test_two_systems_with_the_same_thing_give_a_set_of_one(tmp_path: Path) -> None:
     people = [(n, f"first{n}", f"last{n}", 1 + n % 3) for n in range(1, 60)]
     with closing(sqlite3.connect(tmp_path / "hr.sqlite")) as db:
@@ -166,3 +132,47 @@ def test_two_systems_with_the_same_thing_give_a_set_of_one(tmp_path: Path) -> No
     assert {str(one.id) for one in found.tables} == {"hr::employees", "hr::offices"}
     held = {str(one.id): one.reason for one in found.tables}["hr::employees"]
     assert "First7 Last7" in held
+
+
+def _branch(file: Path, *, tables: Sequence[str], offset: int) -> Path:
+    """A branch with customers and their orders, under keys of its own."""
+    customers, orders = tables
+    with sqlite3.connect(file) as connection:
+        connection.executescript(
+            f"CREATE TABLE {customers} (customer_no TEXT PRIMARY KEY, customer_name TEXT);"
+            f"CREATE TABLE {orders} (order_no TEXT PRIMARY KEY, customer_no TEXT, state TEXT);"
+        )
+        rows = [(f"K{offset + n}", f"Customer {offset + n}") for n in range(40)]
+        connection.executemany(f"INSERT INTO {customers} VALUES (?, ?)", rows)
+        made = [
+            (f"B{offset + n}", f"K{offset + n % 40}", ("open", "paid", "late")[n % 3])
+            for n in range(200)
+        ]
+        connection.executemany(f"INSERT INTO {orders} VALUES (?, ?, ?)", made)
+    return file
+
+
+@pytest.mark.parametrize(
+    "tables", [("customers", "orders"), ("kunden", "auftraege"), ("patients", "visits")]
+)
+def test_of_what_branches_call_alike_one_branch_is_meant(
+    tmp_path: Path, tables: tuple[str, str]
+) -> None:
+    branches = {"north": 1000, "south": 5000, "west": 9000}
+    files = {
+        name: _branch(tmp_path / f"{name}.sqlite", tables=tables, offset=offset)
+        for name, offset in branches.items()
+    }
+    sources = [f"{name}={file}" for name, file in files.items()]
+    settings = dovetail.Settings(embedder="none")
+    catalog = dovetail.build(*sources, into=tmp_path / "catalog", settings=settings)
+    parents, children = tables
+    found = catalog.ask(f"How many {children} are there for each of the {parents}?")
+    assert sorted(table.name for table in found.tables) == sorted(tables)
+    assert len({table.source for table in found.tables}) == 1
+    assert len(found.joins) == 1
+    # The other branches are other readings, each whole.
+    others = [sorted(map(str, other.tables)) for other in found.alternatives]
+    systems = {names[0].split("::")[0] for names in others}
+    assert all([name.split("::")[1] for name in names] == sorted(tables) for names in others)
+    assert systems | {found.tables[0].source} == branches.keys()

@@ -194,9 +194,8 @@ class Listening:
         *,
         schema: Json | None = None,
         max_tokens: int = 1024,
-        logprobs: bool = False,
     ) -> Completion:
-        del max_tokens, logprobs
+        del max_tokens
         self.heard.append("\n".join(message.content for message in messages))
         self.schemas.append(schema)
         reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dovetail.retrieve.features import PAIR_FEATURES, SET_FEATURES, SetInput
-from dovetail.retrieve.scorer import FILE, SetScorer, shipped
+from dovetail.retrieve.scorer import FILE, PAIR_FEATURES, SET_FEATURES, SetInput, SetScorer, shipped
 
 Json = dict[str, object]
 

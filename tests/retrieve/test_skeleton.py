@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import dovetail
 from dovetail.errors import UsageError
+from dovetail.retrieve.parts import UNITS
 from dovetail.serve.views import named_set
 from dovetail.settings import Settings
 
 CITIES, STATES = ("Oslo", "Bergen", "Turku"), ("open", "paid", "cancelled")
 JOINED = 'FROM "order"\nJOIN customer ON "order".customer_id = customer.customer_id'
 CUSTOMERS = 'FROM customer\nJOIN "order" ON "order".customer_id = customer.customer_id'
+MONTH, QUARTER = (f"CAST(date_trunc('{unit}', placed_on) AS DATE)" for unit in ("month", "quarter"))
 BY_CUSTOMER = "GROUP BY customer.customer_id, customer.name"
 
 
@@ -65,12 +68,12 @@ def festival(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
         (
             "How many orders are open?",
             "SELECT count(*)\nFROM \"order\"\nWHERE status = 'open'",
-            "number of order where status is open",
+            "number of order whose status is open",
         ),
         (
             "Which customers are clubs?",
             "SELECT name\nFROM customer\nWHERE segment = 'club'",
-            "name of customer where segment is club",
+            "name of customer whose segment is club",
         ),
         (
             "Which customers have which orders?",
@@ -95,7 +98,7 @@ def festival(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
         (
             "Show the name and city of the customers whose segment is festival, sorted by name.",
             "SELECT name, city\nFROM customer\nWHERE segment = 'festival'\nORDER BY name",
-            "name, city of customer where segment is festival, by name",
+            "name, city of customer whose segment is festival, by name",
         ),
         (
             "Which customer has the most orders?",
@@ -117,13 +120,13 @@ def festival(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
             "List the names of customers without any orders.",
             'SELECT name\nFROM customer\nWHERE NOT EXISTS (SELECT 1 FROM "order" WHERE '
             '"order".customer_id = customer.customer_id)',
-            "name of customer where there is no order",
+            "name of customer without order",
         ),
         (
             "What is the total amount of orders placed in 2023?",
             "SELECT sum(amount)\nFROM \"order\"\nWHERE placed_on BETWEEN '2023-01-01' AND "
             "'2023-12-31'",
-            "total amount of order where placed_on is between 2023-01-01 and 2023-12-31",
+            "total amount of order whose placed_on is between 2023-01-01 and 2023-12-31",
         ),
         (
             "Top 3 orders by amount",
@@ -143,27 +146,27 @@ def festival(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
         (
             "Orders with an amount above 500 or below 20",
             'SELECT order_no\nFROM "order"\nWHERE (amount > 500 OR amount < 20)',
-            "order_no of order where amount is above 500 or amount is below 20",
+            "order_no of order whose amount is above 500 or amount is below 20",
         ),
         (
             "orders whose amount is above average",
             'SELECT order_no\nFROM "order"\nWHERE amount > (SELECT avg(amount) FROM "order")',
-            "order_no of order where amount is above average",
+            "order_no of order whose amount is above average",
         ),
         (
             "Which customers are from Oslo or Bergen?",
             "SELECT name\nFROM customer\nWHERE city IN ('Oslo', 'Bergen')",
-            "name of customer where city is Oslo or Bergen",
+            "name of customer whose city is Oslo or Bergen",
         ),
         (
             "Which customers are not from turku?",
             "SELECT name\nFROM customer\nWHERE city <> 'Turku'",
-            "name of customer where city is not Turku",
+            "name of customer whose city is not Turku",
         ),
         (
             "Names of customers whose name contains 'M'",
             "SELECT name\nFROM customer\nWHERE name LIKE '%M%'",
-            "name of customer where name is like M",
+            "name of customer whose name is like M",
         ),
         (
             "How many different stages are there?",
@@ -178,7 +181,7 @@ def festival(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
         (
             "how many paid orders were placed",
             """SELECT count(*)\nFROM "order"\nWHERE status = 'paid'""",
-            "number of order where status is paid",
+            "number of order whose status is paid",
         ),
         (
             "customers over 50",
@@ -194,7 +197,7 @@ def festival(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
         (
             "Which orders are paid, and for which amount?",
             "SELECT order_no, amount\nFROM \"order\"\nWHERE status = 'paid'",
-            "order_no, amount of order where status is paid",
+            "order_no, amount of order whose status is paid",
         ),
         (
             "top 5 tickets by comfort",
@@ -205,12 +208,46 @@ def festival(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
             "How many orders were placed from 2021 to 2023?",
             'SELECT count(*)\nFROM "order"\n'
             "WHERE placed_on BETWEEN '2021-01-01' AND '2023-12-31'",
-            "number of order where placed_on is between 2021 and 2023",
+            "number of order whose placed_on is between 2021 and 2023",
         ),
         (
             "orders placed after 2022",
             "SELECT order_no\nFROM \"order\"\nWHERE placed_on > '2022-12-31'",
-            "order_no of order where placed_on is above 2022",
+            "order_no of order whose placed_on is above 2022",
+        ),
+        (
+            "How many open orders do the customers of the festival segment have?",
+            f"SELECT count(*)\n{JOINED}\n"
+            "WHERE \"order\".status = 'open' AND customer.segment = 'festival'",
+            "number of order whose status is open, of customer whose segment is festival",
+        ),
+        (
+            "orders per month",
+            f'SELECT count(*), {MONTH}\nFROM "order"\nGROUP BY {MONTH}\nORDER BY {MONTH}',
+            "number of order, month of placed_on of order, per month of placed_on, "
+            "by month of placed_on",
+        ),
+        (
+            "total amount of open orders by quarter",
+            f"SELECT sum(amount), {QUARTER}\nFROM \"order\"\nWHERE status = 'open'\n"
+            f"GROUP BY {QUARTER}\nORDER BY {QUARTER}",
+            "total amount, quarter of placed_on of order whose status is open, "
+            "per quarter of placed_on, by quarter of placed_on",
+        ),
+        (
+            "names and segments of customers and the orders they have",
+            f'SELECT customer.name, customer.segment, "order".order_no\n{CUSTOMERS}',
+            "name, segment of customer, order_no of order",
+        ),
+        (
+            "How many orders and tickets are there?",
+            "-- open: what of 'tickets'?\nSELECT count(*)\nFROM \"order\"",
+            "number of order",
+        ),
+        (
+            "What is the youngest ticket?",
+            "-- open: what is 'youngest'?\nSELECT ticket_id\nFROM ticket",
+            "ticket_id of ticket",
         ),
     ],
 )
@@ -243,15 +280,18 @@ def test_parts_that_somebody_changed_are_written(festival: dovetail.Catalog) -> 
         "GROUP BY status\nORDER BY sum(amount) DESC\nLIMIT 2"
     )
     assert changed.reading == (
-        "status, total amount of order where status is not paid or it's, per status, "
+        "status, total amount of order whose status is not paid or it's, per status, "
         "by total amount, highest first, the first 2"
     )
     rows = festival.sql(changed.skeleton).tuples()
     assert [row[0] for row in rows] == ["open", "cancelled"]
+    named = {**status, "operator": "=", "values": ["average"]}
+    assert "WHERE status = 'average'" in festival.completed(found, {"where": [named]}).skeleton
     for wrong, message in (
         ({"select": [{"table": "nowhere", "column": "a"}]}, "'nowhere' is no table of this set"),
         ({"select": [{"table": order, "column": "nme"}]}, "has no column 'nme'"),
         ({"select": [status | {"function": "evil"}]}, "there is no function 'evil'"),
+        ({"group": [status | {"unit": "evil"}]}, "there is no unit 'evil'"),
     ):
         with pytest.raises(UsageError, match=message):
             festival.completed(found, wrong)
@@ -273,12 +313,37 @@ def test_sql_is_native_to_the_one_source(festival: dovetail.Catalog, tmp_path: P
     mixed = dovetail.build(
         source, tmp_path / "branch.csv", into=tmp_path / "mixed", settings=Settings(embedder="none")
     )
-    spread = mixed.ask("customers of each branch manager")
-    assert len({table.source for table in spread}) == 2
+    given = mixed.ask("customers of each branch manager")
+    parts = [("branch", "manager"), ("customer", "name")]
+    ids = {table.name: str(table.id) for table in given}
+    listed = [{"table": ids[table], "column": column} for table, column in parts]
+    spread = mixed.completed(given, {"select": listed})
     with pytest.raises(
-        UsageError, match=r"the set spans 2 sources .* leave out --dialect postgres"
+        UsageError, match=r"the query reads 2 sources .* leave out --dialect postgres"
     ):
         mixed.write_sql(spread, dialect="postgres")
+    alone = mixed.completed(named_set(mixed, "How many orders are open?", ["order", "branch"]))
+    assert mixed.write_sql(alone, dialect="sqlite").startswith("SELECT\n  COUNT(*)\nFROM")
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_times_are_native_to_the_source(festival: dovetail.Catalog, unit: str) -> None:
+    found = festival.ask(f"orders per {unit}")
+    with sqlite3.connect(festival.reader.manifest.roots[0].location) as database:
+        rows = database.execute(festival.write_sql(found, dialect="sqlite")).fetchall()
+    database.close()
+    assert [(n, str(day)) for n, day in festival.sql(found.skeleton).tuples()] == rows
+    written = {
+        name: " ".join(festival.write_sql(found, dialect=name).split())
+        for name in ("postgres", "mysql", "bigquery", "tsql", "oracle")
+    }
+    assert f"""DATE_TRUNC('{unit.upper()}', "placed_on")""" in written["postgres"]
+    assert f"DATETRUNC({unit.upper()}, [placed_on])" in written["tsql"]
+    named = {"week": "ISOWEEK"}.get(unit, unit.upper())
+    assert f"DATE_TRUNC(`placed_on`, {named})" in written["bigquery"]
+    named = dict(zip(UNITS, ("YYYY", "Q", "MM", "IW", "DD"), strict=True))[unit]
+    assert f"""TRUNC("placed_on", '{named}')""" in written["oracle"]
+    assert "TRUNC" not in written["mysql"]
 
 
 @pytest.mark.parametrize(
@@ -384,13 +449,72 @@ def test_a_threshold_and_a_time_are_of_the_column_that_is_said(
     assert catalog.sql(written).rows.num_columns > 0
 
 
+@pytest.mark.parametrize(
+    ("schema", "question", "tables", "wanted"),
+    [
+        (INSURER, "policies per year", "policy", "per year of which date: inception_dt of policy"),
+        (INSURER, "total premium of policies that expire each day", "policy", "'day', expiry_dt"),
+        (INSURER, "surveys per week", "survey", "per week of which date: there is none?"),
+        (CARRIER, "number of parcels shipped each week", "parcel", "'week', shipped_at"),
+        (CARRIER, "parcels per month delivered in 2023", "parcel", "'month', delivered_at"),
+        (HOTELS, "yearly number of stays by booking", "stay hotel", "'year', booked_on"),
+    ],
+)
+def test_rows_are_grouped_by_the_one_date_that_is_meant(
+    companies: dict[str, dovetail.Catalog], schema: str, question: str, tables: str, wanted: str
+) -> None:
+    catalog = companies[schema]
+    found = catalog.completed(named_set(catalog, question, tables.split()))
+    assert wanted in found.skeleton
+    assert ("GROUP BY" in found.skeleton) == ("-- open" not in found.skeleton)
+    assert catalog.sql(found.skeleton).rows.num_columns > 0
+
+
+def test_of_tables_of_one_name_the_one_that_joins_is_read(tmp_path: Path) -> None:
+    for name, columns in (("crm", "order_no INT, note TEXT"), ("shop", "order_no INT, buyer INT")):
+        with sqlite3.connect(tmp_path / f"{name}.sqlite") as database:
+            database.execute(f"CREATE TABLE orders ({columns})")
+            rows = [(n, 1 + n % 20) for n in range(40)]
+            database.executemany("INSERT INTO orders VALUES (?, ?)", rows)
+            if name == "shop":
+                database.execute("CREATE TABLE buyers (buyer INTEGER PRIMARY KEY, name TEXT)")
+                people = [(n, f"Person {n}") for n in range(1, 21)]
+                database.executemany("INSERT INTO buyers VALUES (?, ?)", people)
+        database.close()
+    sources = [tmp_path / "crm.sqlite", tmp_path / "shop.sqlite"]
+    catalog = dovetail.build(
+        *sources, into=tmp_path / "catalog", settings=Settings(embedder="none")
+    )
+    tables = ["crm.sqlite::orders", "shop.sqlite::orders", "buyers"]
+    found = catalog.completed(named_set(catalog, "orders per buyer", tables))
+    assert "FROM shop.orders\nJOIN buyers" in found.skeleton
+
+
+def test_a_join_by_a_table_that_is_not_spoken_of_is_open(festival: dovetail.Catalog) -> None:
+    question = "Which customers have which tickets?"
+    given = named_set(festival, question, ["customer", "order", "ticket"])
+    assert "-- open" not in festival.completed(given).skeleton
+    tables = tuple(
+        replace(one, stage="connect", relevance=0.0) if one.name == "order" else one
+        for one in given
+    )
+    found = festival.completed(replace(given, tables=tables))
+    remark = "-- open: do customer and ticket belong together by order?"
+    assert found.skeleton.startswith(f"{remark}\nSELECT customer.name, ticket.ticket_id")
+    assert festival.completed(found, dict(found.parts)).skeleton == found.skeleton
+    assert len(festival.sql(found.skeleton).rows) > 0
+
+
 def test_a_time_of_nothing_that_happened_is_an_open_choice(
     companies: dict[str, dovetail.Catalog],
 ) -> None:
     catalog, tables = companies[INSURER], ["survey", "surveyor"]
     found = named_set(catalog, "survey findings in 2020 by surveyor name", tables)
     written = catalog.completed(found).skeleton
-    assert written.startswith("-- open: which column is of 2020-01-01 to 2020-12-31?\nSELECT")
+    assert written.startswith(
+        "-- open: which column is of 2020-01-01 to 2020-12-31?\n"
+        "-- open: what of 'surveyor name'?\nSELECT"
+    )
     assert "WHERE" not in written
     found = named_set(catalog, "survey findings of surveyors hired in 2020", tables)
     assert "hired_on BETWEEN" in catalog.completed(found).skeleton
@@ -401,7 +525,7 @@ def test_a_time_of_nothing_that_happened_is_an_open_choice(
     [
         (
             "Which suppliers delivered late to schools in Riverside?",
-            "supplier_name of suppliers where city of schools is Riverside",
+            "supplier_name of suppliers, of schools whose city is Riverside",
             "WHERE schools.city = 'Riverside'",
         ),
         ("Which products are desks?", "product_name is like desk", "ILIKE '%desk%'"),

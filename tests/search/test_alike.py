@@ -72,6 +72,5 @@ def test_a_table_among_its_like_goes_before_one_alone(tmp_path: Path) -> None:
     found = searcher.search(question, 10)
     assert found == searcher.search(question, 30)[:10]
     assert all(one.signals["alike"] <= 0 for one in found)
-    assert "alike" not in searcher.rank(searcher.analyse(question), DEFAULT, 1)[0].signals
     topics = [one.id.name.split("_")[0] for one in found]
     assert topics.count("harbour") == 9

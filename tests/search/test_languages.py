@@ -11,10 +11,16 @@ import pytest
 
 import dovetail
 from dovetail.retrieve.ask import GraphRetriever
-from dovetail.search import word_forms
-from dovetail.search.languages import language_of, language_of_names, languages
+from dovetail.search import languages as reading
+from dovetail.search.languages import (
+    LINKS,
+    WordForms,
+    language_of,
+    language_of_names,
+    languages,
+    split,
+)
 from dovetail.search.searcher import Searcher
-from dovetail.search.word_forms import LINKS, WordForms, split
 from dovetail.settings import Settings
 from tests.support.searchers import search_over
 
@@ -98,7 +104,7 @@ def found_all(searcher: Searcher, questions: Mapping[str, Sequence[str]], k: int
 
 def in_english_alone(searcher: Searcher, monkeypatch: pytest.MonkeyPatch) -> Searcher:
     """The same search, as if every question were English."""
-    monkeypatch.setattr(word_forms, "language_of", lambda *_: None)
+    monkeypatch.setattr(reading, "language_of", lambda *_: None)
     return searcher.among(searcher.catalog.ids)  # without what is remembered of questions
 
 

@@ -133,8 +133,8 @@ def test_the_same_in_every_process(tmp_path: Path) -> None:
         settings=Settings(embedder="none"),
     )
     code = (
-        "import sys; from dovetail import Catalog; from tests.search.test_search import *;"
-        "searcher = search_over(Catalog.open(sys.argv[1]).reader, HashEmbedder());"
+        "import sys, dovetail; from tests.search.test_search import *;"
+        "searcher = search_over(dovetail.open(sys.argv[1]).reader, HashEmbedder());"
         "print([searcher.search(q, 5) for q in ('orders of 7001', 'Oslo customers', 'rain')])"
     )
     said = {

@@ -18,7 +18,6 @@ from dovetail.names.words import spelled
 from dovetail.search import translations as translations_module
 from dovetail.search.embeddings import header_text, table_text
 from dovetail.search.lexical import Lexical
-from dovetail.search.run_together import has_package as counts_words
 from dovetail.search.translations import has_package, translations, without_foreign
 from dovetail.settings import Settings
 
@@ -26,8 +25,6 @@ FRENCH = """fournisseurs litiges livraison commandes achat lignes tarifs mouveme
 etablissement convives recette naissance matricule echeance entretien relances impayes libelle
 compteurs hebergement""".split()  # noqa: SIM905 - words read best as text
 MEANT = {"fournisseurs": "suppliers", "litiges": "dispute", "livraison": "delivery"}
-
-pytestmark = pytest.mark.skipif(not counts_words(), reason="wordsegment is not installed")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,50 +2,51 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import signal
-import sqlite3
+import socket
+import time
 from collections.abc import Iterator
 from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
-import dovetail
 from dovetail.serve.asking import Asking
-from dovetail.serve.guarded import Access, Caller
+from dovetail.serve.connections import bounded
+from dovetail.serve.guarded import Access, Caller, RequestLimits
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.rest import rest_app
-from dovetail.settings import Settings
-from tests.support.scripted import write_shop
+from tests.support.endpoint import Play, endpoint
+from tests.support.served import (
+    NO_MODELS,
+    QUESTION,
+    add_table,
+    bearer,
+    digest,
+    listening,
+    shop_catalog,
+)
 
-QUESTION = {"question": "Which customers ordered which products?"}
-SETTINGS = Settings(embedder="none", llm_log="not-in-arguments")
+ASKED = {"question": QUESTION}
+SETTINGS = NO_MODELS.but(llm_log="not-in-arguments")
 CALLERS = {
-    hashlib.sha256(name.encode()).hexdigest(): Caller(name, tables)
+    digest(name): Caller(name, tables)
     for name, tables in (("all", ()), ("some", ("customers", "orders")))
 }
 REQUESTS: list[tuple[str, str, dict[str, Any]]] = [
-    ("POST", "/api/v1/ask", {"json": QUESTION | {"explain": True}}),
-    ("POST", "/api/v1/ask", {"json": QUESTION | {"selector": "nobody"}}),
+    ("POST", "/api/v1/ask", {"json": ASKED | {"explain": True}}),
+    ("POST", "/api/v1/ask", {"json": ASKED | {"selector": "nobody"}}),
     ("POST", "/api/v1/set", {"json": {"tables": ["orders", "customers"]}}),
     ("POST", "/api/v1/set", {"json": {"tables": ["products"]}}),
     ("POST", "/api/v1/set", {"json": {"tables": ["no such table"]}}),
     ("GET", "/api/v1/search", {"params": {"q": "products", "looking_for": ["price"]}}),
-    ("GET", "/api/v1/ask/stages", {"params": QUESTION}),
-    ("GET", "/api/v1/ask/stages", {"params": QUESTION | {"selector": "nobody"}}),
+    ("GET", "/api/v1/ask/stages", {"params": ASKED}),
+    ("GET", "/api/v1/ask/stages", {"params": ASKED | {"selector": "nobody"}}),
 ]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("asking")
-    source = f"shop={write_shop(place / 'shop.sqlite')}"
-    dovetail.build(source, into=place / "catalog", settings=SETTINGS)
-    return place
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,7 @@ def test_processes_answer_as_the_server_itself(
     )
     statuses = set()
     for method, path, more in REQUESTS:
-        headers = {"Authorization": f"Bearer {caller}"}
+        headers = bearer(caller)
         expected, found = (
             client.request(method, path, headers=headers, **more) for client in (here, beside)
         )
@@ -92,16 +93,13 @@ def test_a_process_that_is_killed_takes_one_question_at_most(
     client = TestClient(rest_app(live, Access({}), log=False, asking=asking))
     for child in _children():
         os.kill(child, signal.SIGKILL)
-    statuses = [client.post("/api/v1/ask", json=QUESTION).status_code for _ in range(4)]
+    statuses = [client.post("/api/v1/ask", json=ASKED).status_code for _ in range(4)]
     assert set(statuses) <= {200, 503}
     assert statuses[-2:] == [200, 200]
 
 
 def test_notes_and_updates_count_from_the_next_request_on(tmp_path: Path) -> None:
-    shop = write_shop(tmp_path / "shop.sqlite")
-    catalog = tmp_path / "catalog"
-    dovetail.build(f"shop={shop}", into=catalog, settings=SETTINGS)
-    live = LiveCatalog(catalog, SETTINGS)
+    live = LiveCatalog(shop_catalog(tmp_path).folder, SETTINGS)
     processes = Asking(live, 2)
     try:
         client = TestClient(rest_app(live, Access({}), log=False, notes=True, asking=processes))
@@ -113,14 +111,58 @@ def test_notes_and_updates_count_from_the_next_request_on(tmp_path: Path) -> Non
             found = client.post("/api/v1/ask", json=asked).json()["tables"]
             assert [one["name"] for one in found] == ["customers"]
         assert client.delete("/api/v1/notes", params=note).status_code == 200
-        with closing(sqlite3.connect(shop)) as db, db:
-            db.execute("CREATE TABLE lighthouses (name TEXT)")
-        dovetail.update([f"shop={shop}"], into=catalog, settings=SETTINGS)
+        add_table(tmp_path, "CREATE TABLE lighthouses (name TEXT)")
         for _ in range(4):
             found = client.post("/api/v1/ask", json=asked).json()["tables"]
             assert [one["name"] for one in found] == ["lighthouses"]
     finally:
         processes.close()
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("path", ["ask", "ask/stages", "answer"])
+def test_a_model_that_hangs_keeps_no_place_for_who_has_gone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, path: str, processes: int
+) -> None:
+    monkeypatch.setattr("dovetail.serve.asking._GRACE", 0.0)
+    with endpoint(Play(hangs=True)) as model:
+        for name, value in model.environ.items():
+            monkeypatch.setenv(name, value)
+        settings = NO_MODELS.but(llm="openai:tiny", selector="llm")
+        live = LiveCatalog(folder / "catalog", settings)
+        asking, limits = Asking(live, processes), RequestLimits(at_once=1, per_minute=10**9)
+        app = rest_app(live, Access({}), limits, log=False, asking=asking)
+        with listening(app, **bounded()) as (_, port):
+            try:
+                with closing(socket.create_connection(("127.0.0.1", port))) as caller:
+                    caller.sendall(_asked(path))
+                    while not model.asked:
+                        time.sleep(0.01)
+                    assert _status(port) == 503
+                while _status(port) == 503:  # the model is given 120 seconds, six times
+                    time.sleep(0.01)
+                assert _status(port) == 200
+                assert len(model.asked) == 1
+                assert not model.closing.is_set()
+            finally:
+                asking.close()
+
+
+def _asked(path: str) -> bytes:
+    """A request that needs the model, as it is sent."""
+    head = "Host: x\r\nContent-Type: application/json\r\n"
+    if path == "ask/stages":
+        return f"GET /api/v1/{path}?question=orders HTTP/1.1\r\n{head}\r\n".encode()
+    body = '{"question": "orders"}'
+    head += f"Content-Length: {len(body)}\r\n"
+    return f"POST /api/v1/{path} HTTP/1.1\r\n{head}\r\n{body}".encode()
+
+
+def _status(port: int) -> int:
+    connection = HTTPConnection("127.0.0.1", port)
+    with closing(connection):
+        connection.request("GET", "/api/v1/stats")
+        return connection.getresponse().status
 
 
 def _plain(reply: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import json
 import subprocess
@@ -13,29 +12,22 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-import dovetail
 from dovetail.serve.guarded import Access, Caller
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.rest import rest_app
-from dovetail.settings import Settings
 from dovetail.text import confidence_word
-from tests.support.scripted import write_shop
+from tests.support.served import bearer, digest
 
 # It wants an older typer than ours, so it has a place of its own.
 GENERATOR = Path(__file__).parents[2] / ".venv-openapi" / "bin" / "openapi-python-client"
-NO_MODELS = Settings(embedder="none")
 TOKEN = "a token"
 PACKAGE = "dovetail_client"
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
-    folder = tmp_path_factory.mktemp("served")
-    shop = write_shop(folder / "shop.sqlite")
-    dovetail.build(f"shop={shop}", into=folder / "catalog", settings=NO_MODELS)
-    access = Access({hashlib.sha256(TOKEN.encode()).hexdigest(): Caller("reader")})
-    app = rest_app(LiveCatalog(folder / "catalog", NO_MODELS), access, log=False)
-    return TestClient(app, headers={"Authorization": f"Bearer {TOKEN}"})
+def served(live: LiveCatalog) -> TestClient:
+    app = rest_app(live, Access({digest(TOKEN): Caller("reader")}), log=False)
+    return TestClient(app, headers=bearer(TOKEN))
 
 
 @pytest.fixture(scope="module")

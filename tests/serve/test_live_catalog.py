@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import gc
-import sqlite3
 import threading
 import weakref
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import dovetail
 from dovetail.serve.live_catalog import LiveCatalog
-from dovetail.settings import Settings
-from tests.support.scripted import write_shop
-
-QUESTION = "Which customers ordered which products?"
-NO_MODELS = Settings(embedder="none")
+from tests.support.served import NO_MODELS, QUESTION, add_table, shop_catalog
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    shop = write_shop(tmp_path / "shop.sqlite")
-    dovetail.build(f"shop={shop}", into=tmp_path / "catalog", settings=NO_MODELS)
+    shop_catalog(tmp_path)
     return tmp_path
 
 
@@ -34,12 +27,6 @@ def no_collector() -> Iterator[None]:
     gc.disable()
     yield
     gc.enable()
-
-
-def land_an_update(place: Path, number: int) -> None:
-    with closing(sqlite3.connect(place / "shop.sqlite")) as file, file:
-        file.execute(f"CREATE TABLE added_{number} (a TEXT)")
-    dovetail.build(into=place / "catalog", settings=NO_MODELS)
 
 
 @pytest.mark.usefixtures("no_collector")
@@ -53,7 +40,7 @@ def test_a_generation_is_gone_when_its_last_request_ends(place: Path) -> None:
     seen: list[weakref.ref[object]] = [
         weakref.ref(thing) for thing in (first, first.searcher, narrow)
     ]
-    land_an_update(place, 1)
+    add_table(place, "CREATE TABLE added_1 (a TEXT)")
     assert "added_1" in live.current()
     assert "added_1" not in first  # a request that is under way ends on what it began with
     assert live.generations == 2
@@ -61,7 +48,7 @@ def test_a_generation_is_gone_when_its_last_request_ends(place: Path) -> None:
     assert [ref() for ref in seen] == [None, None, None]
     assert live.generations == 1
     for number in (2, 3):
-        land_an_update(place, number)
+        add_table(place, f"CREATE TABLE added_{number} (a TEXT)")
         assert live.current().ask(QUESTION)
         assert live.generations == 1
 
@@ -70,7 +57,7 @@ def test_who_comes_while_a_generation_is_opened_does_not_wait(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     live = LiveCatalog(place / "catalog", NO_MODELS)
-    land_an_update(place, 1)
+    add_table(place, "CREATE TABLE added_1 (a TEXT)")
     opening, go_on = threading.Event(), threading.Event()
     opened = live._opened
 

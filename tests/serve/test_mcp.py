@@ -6,44 +6,33 @@ import asyncio
 import json
 import os
 import re
-import shutil
 import socket
-import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
+from mcp.server.mcpserver import MCPServer
+from starlette.testclient import TestClient
 
 import dovetail
 from dovetail.serve.live_catalog import LiveCatalog
-from dovetail.serve.mcp import mcp_server
+from dovetail.serve.mcp import mcp_server, serve_mcp
 from dovetail.serve.views import set_json
-from dovetail.settings import Settings
 from dovetail.text import confidence_word
 from tests.support.command_line import run
-from tests.support.scripted import write_shop
+from tests.support.served import NO_MODELS, QUESTION, add_table, shop_catalog
 
-QUESTION = "Which customers ordered which products?"
 TOOLS = {
     "describe_tables", "find_tables", "join_path", "run_sql", "sample_rows", "search_tables",
 }  # fmt: skip
 DESCRIBING = {"save_descriptions", "save_note", "tables_to_describe"}
-NO_MODELS = Settings(embedder="none")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("mcp")
-    shop = write_shop(place / "shop.sqlite")
-    dovetail.build(f"shop={shop}", into=place / "catalog", settings=NO_MODELS)
-    return place
 
 
 @contextmanager
@@ -144,8 +133,8 @@ async def _every_tool(client: Client) -> None:
     assert QUESTION in getattr(prompt.messages[0].content, "text", "")
 
 
-def test_every_tool(folder: Path) -> None:
-    using(mcp_server(LiveCatalog(folder / "catalog", NO_MODELS)), _every_tool)
+def test_every_tool(live: LiveCatalog) -> None:
+    using(mcp_server(live), _every_tool)
 
 
 @pytest.mark.slow
@@ -159,7 +148,7 @@ def test_every_tool_over_http(folder: Path) -> None:
         using(url, _every_tool)
 
 
-def test_errors_say_what_to_do(folder: Path) -> None:
+def test_errors_say_what_to_do(live: LiveCatalog) -> None:
     async def use(client: Client) -> None:
         told = await complaint(client, "describe_tables", tables=["custmers"])
         assert "there is no table 'custmers' in the catalog; did you mean customers?" in told
@@ -175,10 +164,10 @@ def test_errors_say_what_to_do(folder: Path) -> None:
         told = await complaint(client, "search_tables", question="x", limit=10_000)
         assert "50" in told
 
-    using(mcp_server(LiveCatalog(folder / "catalog", NO_MODELS)), use)
+    using(mcp_server(live), use)
 
 
-def test_rows_and_cells_are_capped_and_say_so(folder: Path) -> None:
+def test_rows_and_cells_are_capped_and_say_so(live: LiveCatalog) -> None:
     async def use(client: Client) -> None:
         rows = await call(client, "run_sql", sql="SELECT * FROM order_items", limit=3)
         assert (len(rows["rows"]), rows["truncated"]) == (3, True)
@@ -186,10 +175,10 @@ def test_rows_and_cells_are_capped_and_say_so(folder: Path) -> None:
         assert len(wide["rows"][0][0]) == 200
         assert wide["rows"][0][1] is None
 
-    using(mcp_server(LiveCatalog(folder / "catalog", NO_MODELS)), use)
+    using(mcp_server(live), use)
 
 
-def test_phrases_say_which_tables_an_agent_expects(folder: Path) -> None:
+def test_phrases_say_which_tables_an_agent_expects(live: LiveCatalog) -> None:
     async def use(client: Client) -> None:
         (tool,) = [one for one in (await client.list_tools()).tools if one.name == "find_tables"]
         assert "looking_for" in (tool.description or "")
@@ -213,12 +202,10 @@ def test_phrases_say_which_tables_an_agent_expects(folder: Path) -> None:
             client, "find_tables", question=QUESTION, looking_for=many
         )
 
-    using(mcp_server(LiveCatalog(folder / "catalog", NO_MODELS)), use)
+    using(mcp_server(live), use)
 
 
-def test_a_set_takes_half_the_characters_that_rest_gives(folder: Path) -> None:
-    live = LiveCatalog(folder / "catalog", NO_MODELS)
-
+def test_a_set_takes_half_the_characters_that_rest_gives(live: LiveCatalog) -> None:
     async def use(client: Client) -> None:
         result = await client.call_tool("find_tables", {"question": QUESTION})
         (text,) = [getattr(block, "text", "") for block in result.content]
@@ -229,7 +216,7 @@ def test_a_set_takes_half_the_characters_that_rest_gives(folder: Path) -> None:
     using(mcp_server(live), use)
 
 
-def test_candidates_are_told_with_their_joins(folder: Path) -> None:
+def test_candidates_are_told_with_their_joins(live: LiveCatalog) -> None:
     async def use(client: Client) -> None:
         found = await call(client, "find_tables", question="company of suppliers", breadth=0)
         assert [one["id"] for one in found["tables"]] == ["shop::suppliers"]
@@ -242,7 +229,7 @@ def test_candidates_are_told_with_their_joins(folder: Path) -> None:
         told = [re.fullmatch(r".+ \(\S+, (\w+) ([\d.]+)\)", one) for one in several["joins"]]
         assert all(one and one[1] == confidence_word(float(one[2])) for one in told)
 
-    using(mcp_server(LiveCatalog(folder / "catalog", NO_MODELS)), use)
+    using(mcp_server(live), use)
 
 
 async def _describing(client: Client) -> None:
@@ -281,20 +268,16 @@ async def _describing(client: Client) -> None:
     assert "50" in await complaint(client, "save_descriptions", descriptions=too_many)
 
 
-def test_an_agent_describes_tables_where_that_is_allowed(folder: Path, tmp_path: Path) -> None:
-    shutil.copytree(folder / "catalog", tmp_path / "catalog")
-    using(mcp_server(LiveCatalog(tmp_path / "catalog", NO_MODELS), notes=True), _describing)
-    written = dovetail.open(tmp_path / "catalog", NO_MODELS).description("weather")
+def test_an_agent_describes_tables_where_that_is_allowed(own_folder: Path) -> None:
+    using(mcp_server(LiveCatalog(own_folder / "catalog", NO_MODELS), notes=True), _describing)
+    written = dovetail.open(own_folder / "catalog", NO_MODELS).description("weather")
     assert written is not None
     assert (written.author, written.glosses) == ("agent", {"rainfall": "millimetres a day"})
 
 
 @pytest.mark.slow
-def test_an_agent_describes_tables_over_standard_input_and_output(
-    folder: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(folder / "catalog", tmp_path / "catalog")
-    using(stdio(tmp_path, "--notes"), _describing)
+def test_an_agent_describes_tables_over_standard_input_and_output(own_folder: Path) -> None:
+    using(stdio(own_folder, "--notes"), _describing)
 
 
 def test_a_part_of_a_catalog_is_not_described(folder: Path) -> None:
@@ -358,21 +341,35 @@ def test_a_pattern_that_fits_nothing_is_an_error(folder: Path) -> None:
 
 
 def test_an_update_is_seen_without_a_restart(tmp_path: Path) -> None:
-    shop = write_shop(tmp_path / "shop.sqlite")
-    dovetail.build(f"shop={shop}", into=tmp_path / "catalog", settings=NO_MODELS)
-    live = LiveCatalog(tmp_path / "catalog", NO_MODELS)
+    live = LiveCatalog(shop_catalog(tmp_path).folder, NO_MODELS)
 
     async def use(client: Client) -> None:
         before = await call(client, "search_tables", question="lighthouse", limit=50)
         assert "shop::lighthouses" not in [one["id"] for one in before["tables"]]
-        with closing(sqlite3.connect(shop)) as db, db:
-            db.execute("CREATE TABLE lighthouses (name TEXT, height REAL)")
-            db.execute("INSERT INTO lighthouses VALUES ('Skerry', 31.5)")
-        dovetail.update([f"shop={shop}"], into=tmp_path / "catalog", settings=NO_MODELS)
+        add_table(tmp_path, "CREATE TABLE lighthouses AS SELECT 'Skerry' AS name, 31.5 AS height")
         after = await call(client, "search_tables", question="lighthouse", limit=50)
         assert after["tables"][0]["id"] == "shop::lighthouses"
 
     using(mcp_server(live), use)
+
+
+def test_sessions_over_http_are_counted(live: LiveCatalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dovetail.serve.mcp.MOST_SESSIONS", 2)
+    seen: list[Any] = []
+
+    def served(server: MCPServer, transport: str, *, host: str, port: int, **more: Any) -> None:
+        assert (transport, port) == ("streamable-http", 8765)
+        seen.append(server.streamable_http_app(host=host, **more))
+
+    monkeypatch.setattr(MCPServer, "run", served)
+    serve_mcp(live, "127.0.0.1:8765")
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}}}  # fmt: skip
+    with TestClient(seen[0], base_url="http://127.0.0.1:8765") as client:
+        kinds = {"accept": "application/json, text/event-stream"}
+        statuses = [client.post("/mcp", json=hello, headers=kinds).status_code for _ in range(3)]
+    assert statuses == [200, 200, 503]
 
 
 def test_an_address_that_is_none_is_refused(folder: Path) -> None:

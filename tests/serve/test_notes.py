@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,40 +9,24 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-import dovetail
 from dovetail.notes.file import put_entry, read_entries
 from dovetail.serve.guarded import Access, Caller, read_access
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.rest import rest_app
-from dovetail.settings import Settings
-from tests.support.scripted import write_shop
+from tests.support.served import NO_MODELS, bearer, digest
 
-NO_MODELS = Settings(embedder="none")
 JOIN = "orders.order_no = weather.station"
 
 
-def digest(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("notes")
-    shop = write_shop(place / "shop.sqlite")
-    dovetail.build(f"shop={shop}", into=place / "catalog", settings=NO_MODELS)
-    return place
-
-
 @pytest.fixture
-def folder(built: Path, tmp_path: Path) -> Path:
+def folder(own_folder: Path) -> Path:
     """A catalog of its own, so that no test finds the notes of another."""
-    shutil.copytree(built / "catalog", tmp_path / "catalog")
-    return tmp_path
+    return own_folder
 
 
 def client(folder: Path, access: Access | None = None, **more: Any) -> TestClient:
     live = LiveCatalog(folder / "catalog", NO_MODELS)
-    token = {"Authorization": "Bearer reader"} if access else {}
+    token = bearer("reader") if access else {}
     app = rest_app(live, access or Access({}), log=False, **{"notes": True, **more})
     return TestClient(app, headers=token)
 
@@ -81,7 +63,7 @@ def test_tables_are_described_by_who_may_write_and_sees_all(folder: Path) -> Non
     assert described == {"text": "Precipitation by gauge.", "author": "agent", "columns": {}}
     assert asked.post("/api/v1/descriptions", json={}).status_code == 422
     for token in ("silent", "some"):
-        header = {"Authorization": f"Bearer {token}"}
+        header = bearer(token)
         assert asked.get("/api/v1/tables-to-describe", headers=header).status_code == 403
         refused = asked.post("/api/v1/descriptions", json=words, headers=header)
         assert (refused.status_code, "--notes" in refused.json()["detail"]) == (403, True)

@@ -8,22 +8,15 @@ from pathlib import Path
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from dovetail.serve import bundle, rest
-from dovetail.serve.guarded import (
-    Access,
-    Caller,
-    Guarded,
-    Metrics,
-    RequestLimits,
-    is_page,
-)
+from dovetail.serve import bundle
+from dovetail.serve.guarded import Access, Caller, Guarded, Metrics, RequestLimits, is_page
 
-FOLDER = Path(rest.__file__).parent / "page"
+FOLDER = Path(bundle.__file__).parent / "page"
 
 
 def client() -> TestClient:
     app = FastAPI(openapi_url=None)
-    rest.add_page(app)
+    bundle.add_page(app)
     access = Access({"0" * 64: Caller("reader")})
     app.add_middleware(Guarded, access=access, limits=RequestLimits(), metrics=Metrics(), log=False)
     return TestClient(app)

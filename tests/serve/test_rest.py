@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import os
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,38 +19,17 @@ import pyarrow.parquet as parquet
 import pytest
 from fastapi.testclient import TestClient
 
-import dovetail
 from dovetail.errors import UsageError
 from dovetail.serve.guarded import Access, Caller, RequestLimits, read_access
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.rest import rest_app
-from dovetail.settings import Settings
 from dovetail.sources.warehouse_dialects import DIALECTS
 from dovetail.text import confidence_word
 from tests.support.command_line import run
-from tests.support.scripted import write_shop
+from tests.support.served import NO_MODELS, QUESTION, add_table, bearer, digest, shop_catalog
 
-QUESTION = "Which customers ordered which products?"
-NO_MODELS = Settings(embedder="none")
 TOKEN = "open-sesame"
-READER = {"Authorization": f"Bearer {TOKEN}"}
-
-
-def digest(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("rest")
-    shop = write_shop(place / "shop.sqlite")
-    dovetail.build(f"shop={shop}", into=place / "catalog", settings=NO_MODELS)
-    return place
-
-
-@pytest.fixture(scope="module")
-def live(folder: Path) -> LiveCatalog:
-    return LiveCatalog(folder / "catalog", NO_MODELS)
+READER = bearer(TOKEN)
 
 
 @pytest.fixture
@@ -77,7 +53,13 @@ def test_a_source_that_bills_is_queried_only_where_somebody_says_so(
     refused = client.post("/api/v1/answer", json={"question": QUESTION})
     assert refused.status_code == 400
     assert "shop bills for queries, so none is run by itself" in refused.json()["detail"]
-    for wanted in ({"question": QUESTION, "run": True}, {"sql": "SELECT 1 FROM orders"}):
+    named = client.post("/api/v1/answer", json={"question": QUESTION, "tables": ["orders"]})
+    assert named.status_code == 400
+    for wanted in (
+        {"question": QUESTION, "run": True},
+        {"question": QUESTION, "tables": ["orders"], "run": True},
+        {"sql": "SELECT 1 FROM orders"},
+    ):
         assert good(client, "POST", "/api/v1/answer", json=wanted)["result"]["rows"]
     allowed = LiveCatalog(live.folder, NO_MODELS.but(run_billed=True)).current()
     assert allowed.billed == frozenset()
@@ -113,6 +95,42 @@ def test_phrases_say_which_tables_are_expected(client: TestClient) -> None:
     assert many.status_code == 422
 
 
+def test_a_join_has_one_score_wherever_it_is_told(client: TestClient, live: LiveCatalog) -> None:
+    """`ask`, `joins` and a path in Python, on the command line and over REST, and what the page
+    gets: its stages, its set, and the joins of a table."""
+    catalog, about = live.current(), ("-C", str(live.folder), "--json")
+    asked = {"question": QUESTION}
+    with client.stream("GET", "/api/v1/ask/stages", params=asked) as reply:
+        told = "".join(reply.iter_text()).split("\n\n")
+    stages = [json.loads(event.split("data: ")[1]) for event in told[1:3]]
+    every = [
+        good(client, "POST", "/api/v1/ask", json=asked)["joins"],
+        json.loads(run("ask", QUESTION, *about, DOVETAIL_EMBEDDER="none").stdout)["joins"],
+        stages[0],
+        stages[1]["joins"],
+    ]
+    for edge in catalog.ask(QUESTION).joins:
+        left, right = str(edge.left), str(edge.right)
+        given = {"tables": [left, right], **asked}
+        ways = [
+            *every,
+            [one.to_dict() for one in catalog.joins(edge.left)],
+            [one.to_dict() for one in catalog.path(edge.left, edge.right)],
+            json.loads(run("joins", left, *about).stdout)["joins"],
+            json.loads(run("joins", "--path", left, right, *about).stdout)["joins"],
+            good(client, "GET", "/api/v1/joins", params={"table": left}),
+            good(client, "GET", "/api/v1/path", params={"start": left, "end": right}),
+            good(client, "POST", "/api/v1/set", json=given)["joins"],
+        ]
+        for way in ways:
+            scores = [
+                one["score"]
+                for one in way
+                if (one["left"], one["right"], one["condition"]) == (left, right, edge.condition())
+            ]
+            assert scores == [pytest.approx(edge.score, abs=1e-4)]
+
+
 def test_stages_come_as_events(client: TestClient) -> None:
     with client.stream("GET", "/api/v1/ask/stages", params={"question": QUESTION}) as reply:
         assert reply.headers["content-type"].startswith("text/event-stream")
@@ -138,6 +156,20 @@ def test_queries_run_guarded(client: TestClient) -> None:
     assert asked["sql"] == found["skeleton"]
     both = client.post("/api/v1/answer", json={"sql": "SELECT 1", "question": QUESTION})
     assert both.json()["detail"] == "give either sql or question"
+
+
+def test_a_question_is_answered_by_the_tables_that_its_caller_names(client: TestClient) -> None:
+    asked = {"question": "How many orders does each customer have?"}
+    by_set = good(client, "POST", "/api/v1/answer", json=asked)["sql"]
+    assert "customers" in by_set
+    given = {**asked, "tables": ["shop::orders"]}
+    done = good(client, "POST", "/api/v1/answer", json=given)
+    assert "customers" not in done["sql"]
+    assert "FROM orders" in done["sql"]
+    assert done["sql"] == good(client, "POST", "/api/v1/set", json=given)["skeleton"]
+    for tables, status in ((["nowhere"], 404), ([], 404)):
+        reply = client.post("/api/v1/answer", json={**asked, "tables": tables})
+        assert reply.status_code == status, reply.text
 
 
 def test_rows_come_as_files(client: TestClient) -> None:
@@ -241,54 +273,6 @@ def test_headers_keep_browsers_out(client: TestClient) -> None:
     assert "default-src 'none'" in reply.headers["content-security-policy"]
 
 
-def test_a_table_outside_a_tokens_list_is_invisible_on_every_path(live: LiveCatalog) -> None:
-    access = Access({digest(TOKEN): Caller("reader", ("orders", "order_items", "products"))})
-    client = TestClient(rest_app(live, access, log=False), headers=READER)
-    hidden = ("customers", "suppliers", "weather", "empty_shelf")
-    replies = [
-        client.post("/api/v1/ask", json={"question": f"{QUESTION} Suppliers? Weather?"}),
-        client.post("/api/v1/ask", json={"question": QUESTION, "selector": "graph", "k": 100}),
-        client.post(
-            "/api/v1/ask", json={"question": QUESTION, "looking_for": ["customers", "weather"]}
-        ),
-        client.get("/api/v1/ask/stages", params={"question": QUESTION}),
-        client.get(
-            "/api/v1/search", params={"q": "customers suppliers weather shelf", "limit": 100}
-        ),
-        client.get("/api/v1/tables"),
-        client.get("/api/v1/joins", params={"least": 0}),
-        client.get("/api/v1/families"),
-        client.get("/api/v1/domains"),
-        client.get("/api/v1/pile"),
-        client.get("/api/v1/about"),
-        client.post("/api/v1/set", json={"tables": ["orders", "products"]}),
-        client.get("/api/v1/tables", params={"like": "shop"}),
-        client.get("/api/v1/path", params={"start": "orders", "end": "products"}),
-        client.get("/api/v1/tables/orders"),
-        client.get("/api/v1/stats"),
-    ]
-    for reply in replies:
-        assert reply.status_code == 200, reply.text
-        assert not [name for name in hidden if f"shop::{name}" in reply.text]
-    assert replies[-1].json()["tables"] == 3
-    for reply in (
-        client.get("/api/v1/tables/customers"),
-        client.get("/api/v1/joins", params={"table": "customers"}),
-        client.get("/api/v1/path", params={"start": "orders", "end": "customers"}),
-        client.post("/api/v1/answer", json={"sql": "SELECT * FROM customers"}),
-        client.post("/api/v1/answer", json={"sql": 'SELECT * FROM "shop::customers"'}),
-        client.post("/api/v1/answer", json={"sql": "SELECT 1", "tables": ["customers"]}),
-        client.post("/api/v1/set", json={"tables": ["orders", "customers"]}),
-        client.post("/api/v1/query", json={"tables": ["orders", "customers"], "parts": {}}),
-        client.post(
-            "/api/v1/joins/check",
-            json={"left": "orders", "right": "customers", "columns": [["a", "b"]]},
-        ),
-    ):
-        assert reply.status_code in (404, 422)
-        assert "customer 1" not in reply.text
-
-
 def test_without_a_known_token_there_is_nothing(live: LiveCatalog) -> None:
     client = TestClient(rest_app(live, Access({digest(TOKEN): Caller("reader")}), log=False))
     for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"},
@@ -328,15 +312,10 @@ def test_metrics_count_by_path_and_status(live: LiveCatalog) -> None:
 
 
 def test_an_update_is_seen_by_the_next_request(tmp_path: Path) -> None:
-    shop = write_shop(tmp_path / "shop.sqlite")
-    dovetail.build(f"shop={shop}", into=tmp_path / "catalog", settings=NO_MODELS)
-    client = TestClient(
-        rest_app(LiveCatalog(tmp_path / "catalog", NO_MODELS), Access({}), log=False)
-    )
+    live = LiveCatalog(shop_catalog(tmp_path).folder, NO_MODELS)
+    client = TestClient(rest_app(live, Access({}), log=False))
     assert client.get("/api/v1/tables/lighthouses").status_code == 404
-    with closing(sqlite3.connect(shop)) as db, db:
-        db.execute("CREATE TABLE lighthouses (name TEXT)")
-    dovetail.update([f"shop={shop}"], into=tmp_path / "catalog", settings=NO_MODELS)
+    add_table(tmp_path, "CREATE TABLE lighthouses (name TEXT)")
     assert client.get("/api/v1/tables/lighthouses").status_code == 200
 
 

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 
-import dovetail
 from dovetail.serve.guarded import Access, RequestLimits
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.rest import rest_app
-from dovetail.settings import Settings
-from tests.support.scripted import write_shop
-
-NO_MODELS = Settings(embedder="none")
 
 
 @pytest.fixture(scope="module")
-def described(tmp_path_factory: pytest.TempPathFactory) -> schemathesis.BaseSchema:
-    place: Path = tmp_path_factory.mktemp("schema")
-    shop = write_shop(place / "shop.sqlite")
-    dovetail.build(f"shop={shop}", into=place / "catalog", settings=NO_MODELS)
-    live = LiveCatalog(place / "catalog", NO_MODELS)
+def described(live: LiveCatalog) -> schemathesis.BaseSchema:
     limits = RequestLimits(per_minute=1_000_000)
     app = rest_app(live, Access({}), limits, log=False)
     return schemathesis.openapi.from_asgi("/api/v1/openapi.json", app)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,28 @@ def test_complaints_hold_no_query() -> None:
     for kind in ("https", "s3"):
         assert "sig=" not in complaint(kind, said)
     assert "abc+d" not in complaint("https", "something about abc+d", secret="abc%2Bd")
+
+
+@pytest.mark.parametrize("status", ["HTTP 404", "404 Not Found", "NoSuchKey"])
+def test_an_object_that_is_gone_is_told_in_a_line(status: str) -> None:
+    message = f"Unable to connect to URL 's3://lake/a.csv': {status}\nand more"
+    assert complaint("s3", message).endswith(
+        "is not there; if it was removed meanwhile, index again"
+    )
+
+
+@pytest.mark.parametrize("piece", ["http://", "https://a", "http://a?", "'http://", "on "])
+def test_a_complaint_is_read_in_time_that_grows_with_it(piece: str) -> None:
+    def seconds(times: int) -> float:
+        before = time.process_time()
+        complaint("s3", piece * times)
+        return time.process_time() - before
+
+    once, fourfold = seconds(10_000), seconds(40_000)
+    assert fourfold < 8 * once + 1
+
+
+def test_every_query_of_a_url_is_taken_out() -> None:
+    said = "IO Error: at x?y=http://h/a?sig=1 and 'https://h/b?sig=2' or z?w=3 http://h/c"
+    shown = complaint("s3", said)
+    assert "at x?y=http://h/a and 'https://h/b' or z?w=3 http://h/c" in shown

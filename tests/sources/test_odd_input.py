@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +17,10 @@ import pytest
 
 from dovetail import Skipped, TableId
 from dovetail.domain import Kind
+from dovetail.errors import SourceError
+from dovetail.ports import SourceSpec
+from dovetail.profile.batch import rescanned
+from dovetail.sources.files import FilesSource
 from tests.support.files import (
     GOOD,
     MEGABYTE,
@@ -315,3 +320,32 @@ def test_folders_of_links_and_catalogs(tmp_path: Path) -> None:
     assert [column.profile.examples for column in sales.columns] == [("2",), ("2020",)]
     # The catalog in the folder is none of its tables.
     assert update(f"lake={lake}", into=lake / "catalog").added == ()
+
+
+@pytest.mark.parametrize("bound", ["disk", "ratio"])
+def test_a_packed_file_that_would_fill_the_disk_loses_its_own_table(
+    bound: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pile, scratch = tmp_path / "pile", tmp_path / "scratch"
+    pile.mkdir()
+    scratch.mkdir()
+    large = gzip.compress(b"a,b\n" + "größe,1\n".encode("latin-1") * 2_000_000)
+    (pile / "large.csv.gz").write_bytes(large)
+    (pile / "small.csv").write_bytes("a,b\ngröße,1\n".encode("latin-1"))
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    if bound == "disk":
+        usage = shutil.disk_usage(tmp_path)._replace(free=8 << 20)
+        monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
+    else:
+        monkeypatch.setattr("dovetail.sources.text_encoding._LEAST_ROOM", 1 << 20)
+    source = FilesSource(SourceSpec("pile", "files", str(pile), "pile"))
+    try:
+        listed = {table.name: table for table in source.tables()}
+        read = rescanned(lambda: list(source.scan(listed["small"]).batches))
+        assert pa.Table.from_batches(read).to_pylist() == [{"a": "größe", "b": "1"}]
+        with pytest.raises(SourceError, match="too much of the disk"):
+            rescanned(lambda: list(source.scan(listed["large"]).batches))
+        kept = [file.stat().st_size for file in scratch.rglob("*") if file.is_file()]
+        assert sum(kept) < 1 << 10
+    finally:
+        source.close()

@@ -18,7 +18,7 @@ import dovetail
 from dovetail.answer.execute import Executor
 from dovetail.errors import RescanError
 from dovetail.ports import SourceSpec
-from dovetail.sources.sqlite import SqliteSource
+from dovetail.sources.database_files import SqliteSource
 
 # Opens a database in WAL mode, writes two rows, and stays until it is told to go.
 WRITER = """

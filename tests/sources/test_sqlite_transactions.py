@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from dovetail.errors import DovetailError, RescanError
 from dovetail.ports import Listing, ScannedColumn, SourceSpec
 from dovetail.sources import duck
-from dovetail.sources.sqlite import SqliteSource
+from dovetail.sources.database_files import SqliteSource
 from tests.support.files import put_sqlite
 
 DECLARED = [

@@ -13,7 +13,7 @@ from dovetail.domain import TableId
 from dovetail.hashing import Hashes, mix
 from dovetail.joins.candidates import Candidates
 from dovetail.joins.columns import ColumnArrays, ValuePasses, ValueSets
-from dovetail.names.lookup import NameMatch
+from dovetail.joins.features import UpperBounds
 
 
 def hashed(values: set[int]) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
@@ -34,9 +34,6 @@ class HeldValues:
     def counts(self, number: int) -> Counts:
         return self._counts[number]
 
-    def trust(self) -> None:
-        pass
-
 
 def held(hashes: Sequence[Hashes], counts: Sequence[Counts] | None = None) -> ValueSets:
     """All of some value sets, each value in one row unless counts are given."""
@@ -50,13 +47,27 @@ class EachPair:
     """Bounds that a function tells, of pairs alone."""
 
     check: Callable[[Ints, Ints], Flags]
+    child_kind: Ints
+    key_kind: Ints
+
+    def eligible(self, child: Ints, key: Ints) -> Flags:
+        return np.ones_like(child == key)
 
     def within(self, child: Ints, key: Ints) -> Flags:
         return self.check(child, key)
 
 
-# Bounds that rule out nothing.
-NO_BOUNDS = EachPair(lambda child, _: np.ones(len(child), dtype=np.bool_))
+class AnyScore(UpperBounds):
+    """Upper bounds that let every pair through that is worth looking at."""
+
+    def within(self, child: Ints, parent: Ints) -> Flags:
+        return np.ones_like(child == parent)
+
+
+def bounds_of(arrays: ColumnArrays, check: Callable[[Ints, Ints], Flags] | None = None) -> EachPair:
+    """Bounds that rule out nothing but what a function tells; all columns are of one kind."""
+    kind = np.zeros(len(arrays), dtype=np.int64)
+    return EachPair(check or (lambda child, _: np.ones(len(child), dtype=np.bool_)), kind, kind)
 
 
 def arrays_of(sets: list[set[int]], tables: list[int], unique: list[bool]) -> ColumnArrays:
@@ -82,19 +93,12 @@ def arrays_of(sets: list[set[int]], tables: list[int], unique: list[bool]) -> Co
         unique=np.array(unique, dtype=np.bool_),
         key=np.array(unique, dtype=np.bool_),
         low=np.zeros(count),
-        typical=np.full(count, np.nan),
         high=np.array([float(max(values, default=0)) for values in sets]),
         values=held([hashed(values) for values in sets], counts),
         prefix=[""] * count,
         period=np.zeros(count, dtype=np.bool_),
         codes=np.zeros(count, dtype=np.bool_),
     )
-
-
-def name_match(arrays: ColumnArrays) -> NameMatch:
-    """Which columns may refer to which keys by name."""
-    keys = np.flatnonzero(arrays.key)
-    return NameMatch.of(arrays.name, arrays.table, arrays.table_names, keys)
 
 
 COLUMNS = st.lists(

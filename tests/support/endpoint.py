@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from typing import Any
 
 Json = dict[str, Any]
 KEY = "sk-not-a-real-key-1234567890"
+DIMENSION = 8  # of the vectors that it embeds texts as
 
 
 @dataclass(frozen=True)
@@ -55,15 +57,37 @@ def fails(status: int, message: str = "no", **headers: str) -> Play:
     return Play(status, body, {name.replace("_", "-"): text for name, text in headers.items()})
 
 
+def numbers(text: str) -> list[float]:
+    """The vector of a text, not of length one; `short` has too few numbers, `nothing` is zero."""
+    if text == "nothing":
+        return [0.0] * DIMENSION
+    raw = hashlib.sha256(text.encode()).digest()[: 5 if text == "short" else DIMENSION]
+    return [float(byte) - 127.5 for byte in raw]
+
+
+def embeds(request: Json) -> Play:
+    """The embeddings of the texts of a request, the last one first."""
+    rows = [
+        {"object": "embedding", "index": place, "embedding": numbers(text)}
+        for place, text in enumerate(request["input"])
+    ]
+    return Play(body=json.dumps({"object": "list", "data": rows[::-1]}).encode())
+
+
 class Endpoint:
-    """Plays its script in order, then the last of it for ever; remembers what it was asked."""
+    """Plays its script in order, then the last of it for ever; remembers what it was asked.
+
+    `faults` are played before.
+    """
 
     def __init__(self, script: tuple[Answer, ...]) -> None:
         self._script = list(script)
+        self.faults: list[Answer] = []
         self._lock = Lock()
         self._at_once = 0
         self.most_at_once = 0
         self.asked: list[Json] = []
+        self.paths: list[str] = []
         self.keys: list[str | None] = []
         self.times: list[float] = []
         self.closing = Event()
@@ -74,12 +98,14 @@ class Endpoint:
         return {"OPENAI_BASE_URL": self.url, "OPENAI_API_KEY": KEY}
 
     @contextmanager
-    def taking(self, body: Json, key: str | None) -> Iterator[Play]:
+    def taking(self, body: Json, path: str, key: str | None) -> Iterator[Play]:
         with self._lock:
             self.asked.append(body)
+            self.paths.append(path)
             self.keys.append(key)
             self.times.append(time.monotonic())
-            answer = self._script.pop(0) if len(self._script) > 1 else self._script[0]
+            script = self.faults or self._script
+            answer = script.pop(0) if self.faults or len(script) > 1 else script[0]
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
         try:
@@ -103,7 +129,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers["content-length"]))
         body, key = json.loads(raw), self.headers.get("authorization")
-        with self.server.played.taking(body, key) as play:
+        with self.server.played.taking(body, self.path, key) as play:
             self._play(play, self.server.played.closing)
 
     def _play(self, play: Play, closing: Event) -> None:

@@ -17,11 +17,11 @@ import pyarrow.parquet as pq
 
 import dovetail
 from dovetail import Catalog, Settings, Table, UpdateSummary
+from dovetail.atomic import seal
 from dovetail.catalog.segment import Segment
 from dovetail.plugins import open_source
 from dovetail.profile.batch import TableToRead, profile_batch
 from dovetail.profile.profiler import ProfileOptions
-from dovetail.sealed import seal
 from dovetail.sources.resolve import expand, root
 from tests.support import command_line
 

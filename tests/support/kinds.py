@@ -329,9 +329,8 @@ class Replies:
 
     def complete(
         self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024,
-        logprobs: bool = False,
     ) -> Completion:  # fmt: skip
-        del schema, max_tokens, logprobs
+        del schema, max_tokens
         self.asked.append(list(messages))
         return Completion(self.text, 1, 1, 0.0)
 

@@ -100,7 +100,7 @@ def parsers(folder: Path) -> dict[str, Parser]:
     run = f'{{"run": {{"a": 1}}}}\n{json.dumps(record)}\n'
     version = {"current-snapshot-id": 1, "snapshots": [{"snapshot-id": 1, "manifest-list": "x"}]}
     completion = {
-        "choices": [{"message": {"content": "hi"}, "logprobs": {"content": [{"token": "a"}]}}],
+        "choices": [{"message": {"content": "hi"}}],
         "usage": {"prompt_tokens": 3},
     }
     reply = '<think>so</think>```json\n{"tables": [1, 2], "reason": "x", "missing": ["y"]}\n```'
@@ -110,7 +110,7 @@ def parsers(folder: Path) -> dict[str, Parser]:
         return read_manifest(copy)
 
     def header(file: Path) -> object:
-        reader = FileReader()
+        reader = FileReader({})
         with reader.explained("a"):
             return reader.shape("a", "csv", str(file))
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import threading
 import urllib.request
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +18,7 @@ from dovetail.offline.pipeline import update
 from dovetail.ports import Completion, Json, Message
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
+from tests.support.endpoint import Endpoint, Play, endpoint, fails
 from tests.support.searchers import search_over
 
 CORPUS = """
@@ -91,60 +90,40 @@ Said = str | Json
 Script = Callable[[list[Json]], Said]
 
 
-@dataclass
-class Endpoint:
-    """What was asked, and under which address; `llm` speaks with it."""
+@dataclass(frozen=True, slots=True)
+class Scripted:
+    """An endpoint that plays a conversation; `llm` speaks with it."""
 
-    url: str
-    asked: list[Json] = field(default_factory=list)
+    server: Endpoint
+
+    @property
+    def asked(self) -> list[Json]:
+        return self.server.asked
 
     @property
     def llm(self) -> HttpLLM:
-        return HttpLLM(self.url)
+        return HttpLLM(f"{self.server.url}/chat/completions")
 
 
 @contextmanager
-def playing(script: Script | Sequence[Said]) -> Iterator[Endpoint]:
+def playing(script: Script | Sequence[Said]) -> Iterator[Scripted]:
     """An OpenAI-compatible endpoint that answers by a script: replies in turn, or a function.
 
     A reply is text, or a whole choice; after the last of a list there is none, and an error.
     """
-    endpoint = Endpoint("")
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            endpoint.asked.append(body)
-            turn = len(endpoint.asked) - 1
-            if callable(script):
-                said = script(body["messages"])
-            elif turn < len(script):
-                said = script[turn]
-            else:
-                self.send_error(500, "the script has ended")
-                return
-            choice = said if isinstance(said, dict) else {"message": {"content": said}}
-            count = sum(len(message["content"].split()) for message in body["messages"])
-            usage = {"prompt_tokens": count, "completion_tokens": 7}
-            reply = json.dumps({"choices": [choice], "usage": usage}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(reply)))
-            self.end_headers()
-            self.wfile.write(reply)
+    def reply(body: Json) -> Play:
+        turn = len(server.asked) - 1
+        if not callable(script) and turn >= len(script):
+            return fails(500, "the script has ended")
+        said = script(body["messages"]) if callable(script) else script[turn]
+        choice = said if isinstance(said, dict) else {"message": {"content": said}}
+        count = sum(len(message["content"].split()) for message in body["messages"])
+        usage = {"prompt_tokens": count, "completion_tokens": 7}
+        return Play(body=json.dumps({"choices": [choice], "usage": usage}).encode())
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    endpoint.url = f"http://127.0.0.1:{server.server_port}/v1/chat/completions"
-    try:
-        yield endpoint
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with endpoint(reply) as server:
+        yield Scripted(server)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,26 +134,19 @@ class HttpLLM:
     model_id: str = "scripted"
 
     def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Json | None = None,
-        max_tokens: int = 1024,
-        logprobs: bool = False,
+        self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024
     ) -> Completion:
         turns = [{"role": message.role, "content": message.content} for message in messages]
-        body = {"messages": turns, "max_tokens": max_tokens, "schema": schema, "logprobs": logprobs}
+        body = {"messages": turns, "max_tokens": max_tokens, "schema": schema}
         request = urllib.request.Request(
             self.url, json.dumps(body).encode(), {"Content-Type": "application/json"}
         )
         with urllib.request.urlopen(request, timeout=30) as response:
             reply = json.load(response)
         choice, usage = reply["choices"][0], reply["usage"]
-        told = (choice.get("logprobs") or {"content": []})["content"]
         return Completion(
             choice["message"]["content"],
             usage["prompt_tokens"],
             usage["completion_tokens"],
             0.0,
-            logprobs=tuple((token["token"], token["logprob"]) for token in told),
         )

@@ -14,9 +14,10 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from dovetail.errors import DatasetError, UsageError
+from dovetail.errors import UsageError
 from dovetail.ports import Json
 from dovetail_bench.datasets import read_json
+from dovetail_bench.errors import DatasetError
 
 # Columns that a question of a dataset has under another name.
 _RENAMED = ("id", "tables", "alternatives")

@@ -18,15 +18,7 @@ from typing import Any
 from dovetail.catalog.generation import read_manifest
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
-from dovetail.errors import (
-    CatalogError,
-    DatasetError,
-    NotFoundError,
-    PendingError,
-    UsageError,
-    VersionError,
-)
-from dovetail.models.cache import needed_model
+from dovetail.errors import CatalogError, NotFoundError, PendingError, UsageError, VersionError
 from dovetail.offline.describe import Prices, describe
 from dovetail.offline.pipeline import update
 from dovetail.offline.summary import DescribeSummary, ProgressCallback, UpdateSummary
@@ -34,8 +26,10 @@ from dovetail.ports import Json
 from dovetail.settings import Settings
 from dovetail_bench.core_t.purposes import write_purposes
 from dovetail_bench.corpus_folder import ABOUT, FAMILIES, FOREIGN_KEYS, QUESTIONS
+from dovetail_bench.errors import DatasetError
 from dovetail_bench.gold import DIALECTS
 from dovetail_bench.questions import Question, QuestionSet, read_questions
+from dovetail_bench.replay import needed_model
 
 SAMPLE = "sample"
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from dovetail.domain import TableId
-from dovetail.errors import DatasetError
+from dovetail_bench.errors import DatasetError
 
 Family = tuple[TableId, ...]
 

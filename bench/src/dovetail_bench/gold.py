@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Sequence
 
-from dovetail.errors import DatasetError
+from dovetail_bench.errors import DatasetError
 
 # The dialects of the public corpora: SQLite files, and MySQL where a release says so.
 DIALECTS = ("sqlite", "mysql")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from dovetail.atomic import replace_file
 from dovetail.domain import TableId
-from dovetail.errors import DatasetError, NotFoundError
+from dovetail.errors import NotFoundError
+from dovetail_bench.errors import DatasetError
 from dovetail_bench.questions import Question, table_of
 
 SUFFIX = ".questions.jsonl"

@@ -9,9 +9,10 @@ from random import Random
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
-from dovetail.errors import DatasetError, UsageError
+from dovetail.errors import UsageError
 from dovetail.ports import Json
 from dovetail_bench.directory import Directory
+from dovetail_bench.errors import DatasetError
 from dovetail_bench.gold import tables_of
 
 _NAMED = (

@@ -13,20 +13,29 @@ from dataclasses import replace
 from pathlib import Path
 
 from dovetail.catalog.descriptions import Journal
-from dovetail.errors import ModelError, PendingError, UsageError
+from dovetail.errors import MissingModelError, ModelError, PendingError, UsageError
+from dovetail.models.cache import open_model
 from dovetail.models.chat import read_completion, request_body, request_key
-from dovetail.ports import Completion, Json, Message
+from dovetail.ports import LLM, Completion, Json, Message
+from dovetail.settings import Settings
 
 REQUESTS, RESPONSES, RECORDING = "requests.jsonl", "responses.jsonl", ".xz"
 _UNNAMED = "unnamed"
+
+
+def needed_model(catalog: Path, settings: Settings, what: str) -> LLM:
+    """Open the language model that is set; without one the error says that `what` needs it."""
+    model = open_model(catalog, settings)
+    if model is None:
+        raise MissingModelError(what)
+    return model
 
 
 class ReplayLLM:
     """The recorded replies of one model, and a list of what is still to be asked.
 
     A request is known by its conversation, schema and limit alone, so a record answers whatever
-    the model is called, with log-probabilities or without. `DIR?model=NAME` puts the name into the
-    requests.
+    the model is called. `DIR?model=NAME` puts the name into the requests.
     """
 
     def __init__(self, place: str, *, workers: int) -> None:
@@ -60,16 +69,11 @@ class ReplayLLM:
         return f"replay:{self._model}"
 
     def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Json | None = None,
-        max_tokens: int = 1024,
-        logprobs: bool = False,
+        self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024
     ) -> Completion:
         """The recorded reply; where there is none, the request is written down instead."""
         key = request_key("", messages, schema, max_tokens)
-        body = request_body(self._model, messages, schema, max_tokens, logprobs=logprobs)
+        body = request_body(self._model, messages, schema, max_tokens)
         if key not in self._replies:
             if self._recorded:
                 raise PendingError(f"{self._folder} has no reply to request {key[:12]}")

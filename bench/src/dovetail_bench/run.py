@@ -12,10 +12,11 @@ from typing import TypeVar
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableSet
-from dovetail.errors import DatasetError, PendingError
+from dovetail.errors import PendingError
 from dovetail.offline.summary import Progress, ProgressCallback
 from dovetail.ports import Retriever
 from dovetail.settings import Settings
+from dovetail_bench.errors import DatasetError
 from dovetail_bench.questions import Question
 from dovetail_bench.run_file import Found, Record, RunWriter, Trace, trace_id
 

@@ -16,8 +16,9 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from dovetail.domain import TableId
-from dovetail.errors import DatasetError, LockedError
+from dovetail.errors import LockedError
 from dovetail.ports import Json
+from dovetail_bench.errors import DatasetError
 from dovetail_bench.questions import Question
 
 Trace = tuple[Mapping[str, object], ...]

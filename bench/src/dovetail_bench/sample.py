@@ -10,11 +10,11 @@ import tempfile
 from importlib.resources import files
 from pathlib import Path
 
-from dovetail.errors import DatasetError
 from dovetail.ports import Json
 from dovetail_bench.corpora import write_corpus
 from dovetail_bench.corpora.questions import foreign_keys, questions
 from dovetail_bench.corpus_folder import ABOUT, FOREIGN_KEYS, QUESTIONS
+from dovetail_bench.errors import DatasetError
 
 
 def sample_folder() -> Path:

@@ -28,7 +28,7 @@ from dovetail.domain import JoinEdge, TableId
 from dovetail.errors import UsageError
 from dovetail.joins.columns import DEFAULT_THRESHOLDS, ColumnArrays, Thresholds
 from dovetail.joins.edges import cardinality, in_order
-from dovetail.joins.evidence import work_out
+from dovetail.joins.evidence import join_evidence
 from dovetail.joins.graph import JoinGraph
 from dovetail.search.searcher import Searcher
 from dovetail_bench.headers import header_text, words
@@ -46,7 +46,7 @@ def score_joins(
 ) -> list[JoinEdge]:
     """The joins of a catalog by a scoring, the surest first; `foreign_key` is dovetail's own."""
     if scoring == FOREIGN_KEY:
-        return work_out(catalog, thresholds)
+        return join_evidence(catalog, thresholds)[0]
     if scoring not in _SCORINGS:
         there = ", ".join((FOREIGN_KEY, *_SCORINGS))
         raise UsageError(f"scoring {scoring!r} is not known; there are: {there}")

@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass, replace
 from dovetail.answer.execute import ENGINES, Executor
 from dovetail.answer.results import Limits
 from dovetail.catalog.reader import CatalogReader
-from dovetail.errors import DatasetError, MissingModelError, PendingError, UsageError
+from dovetail.errors import MissingModelError, PendingError, UsageError
 from dovetail.joins.graph import JoinGraph
 from dovetail.models.cache import open_model
 from dovetail.ports import LLM, Json
 from dovetail_bench.datasets import Dataset
+from dovetail_bench.errors import DatasetError
 from dovetail_bench.measures import execution, score
 from dovetail_bench.question_file import write_questions
 from dovetail_bench.questions import Question, QuestionFilter

@@ -13,9 +13,10 @@ from dovetail.answer.tree import base_tables, parse
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.domain.sql import query_names
-from dovetail.errors import DatasetError, GuardError, QueryError
+from dovetail.errors import GuardError, QueryError
 from dovetail.sources.resolve import expand
 from dovetail_bench.compare import Order, order_of
+from dovetail_bench.errors import DatasetError
 from dovetail_bench.questions import Question
 
 # What a dataset may say of its gold SQL, of all that it may say, when it can be used.

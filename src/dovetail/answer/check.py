@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from functools import cache
 
-from dovetail.answer.pool import Cancelled, Pool, never
-from dovetail.answer.relations import Joined, Relation
+from dovetail.answer.pool import Pool
+from dovetail.answer.relations import Guarded, Joined, Relation
 from dovetail.answer.results import Limits
+from dovetail.called_off import CALLED_OFF, Cancelled, never
 from dovetail.domain import Column, ColumnProfile, Kind, Table, TableId
 from dovetail.ports import Json
 
@@ -23,25 +24,6 @@ _MOST_WORKERS = 4
 _MOST_BYTES = 64 << 20
 # The guard needs to know no more of a column than its name and type.
 _NO_PROFILE = ColumnProfile(Kind.EMPTY, 0, 0, False, None, None, None, None, ())
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """What the guard made of a query that may run.
-
-    `sql` is the text to run, `shown` the same with the names as they were written, `private` the
-    names drawn for its WITH clauses. `tables` are read by it, `joins` are the columns it joins
-    them by, and `complaints` say which of its columns no table has, where that was asked for.
-    `seconds` is how long that took.
-    """
-
-    sql: str
-    shown: str
-    private: Mapping[str, str]
-    tables: tuple[TableId, ...]
-    joins: tuple[Joined, ...]
-    complaints: tuple[str, ...]
-    seconds: float
 
 
 @cache
@@ -60,7 +42,7 @@ def ask(
     limits: Limits,
     complain: bool = False,
     cancelled: Cancelled = never,
-) -> Checked:
+) -> Guarded:
     """Have a query checked. What may not run is a `GuardError`, what takes too long a `LimitError`.
 
     `complaints` are looked for where they are asked for.
@@ -75,26 +57,27 @@ def ask(
         "limits": asdict(limits),
     }
     reply, _ = pool.ask(request, seconds=limits.seconds, most=_MOST_BYTES, cancelled=cancelled)
-    ids = [relation.table.id for relation in relations]
-    joins = (
-        Joined(ids[left], ids[right], tuple((a, b) for a, b in columns))
-        for left, right, columns in reply["joins"]
-    )
-    return Checked(
+    return Guarded(
         reply["sql"],
         reply["shown"],
+        tuple(TableId(**table) for table in reply["tables"]),
         reply["private"],
-        tuple(ids[at] for at in reply["tables"]),
-        tuple(joins),
+        tuple(map(_joined, reply["joins"])),
         tuple(reply["complaints"]),
         reply["seconds"],
     )
 
 
+def _joined(data: Json) -> Joined:
+    columns = tuple((a, b) for a, b in data["columns"])
+    return Joined(TableId(**data["left"]), TableId(**data["right"]), columns)
+
+
 def ask_names(pool: Pool, sql: str, *, dialect: str, limits: Limits) -> tuple[str, ...]:
     """The names of the tables that a query would read; one that may not run is a `GuardError`."""
     request = {"task": "names", "sql": sql, "dialect": dialect, "limits": asdict(limits)}
-    reply, _ = pool.ask(request, seconds=limits.seconds, most=_MOST_BYTES, cancelled=never)
+    called_off = CALLED_OFF.get()
+    reply, _ = pool.ask(request, seconds=limits.seconds, most=_MOST_BYTES, cancelled=called_off)
     return tuple(reply["names"])
 
 
@@ -108,36 +91,23 @@ def answer_names(request: Json) -> Json:
 def answer(request: Json) -> Json:
     """Check a query, in the process; errors are for the caller."""
     # Only here: the caller need not load the parser at all.
-    from dovetail.answer.guard import understand, write_out
-    from dovetail.answer.scopes import complaints, joins, without_quoted_texts
+    from dovetail.answer.guard import guard
 
     began = time.perf_counter()
-    relations = [_received(each) for each in request["relations"]]
-    dialect, engine = request["dialect"], request["engine"]
-    tree, tables = understand(request["sql"], relations, dialect)
-    joined = joins(tree, relations)
-    complained = []
-    if request["complain"]:
-        complained = complaints(
-            without_quoted_texts(tree) if dialect == "sqlite" else tree, relations
-        )
-    guarded = write_out(tree, relations, tables, engine=engine)
-    number = {relation.table.id: at for at, relation in enumerate(relations)}
-    return {
-        "sql": guarded.sql,
-        "shown": guarded.shown,
-        "private": dict(guarded.private),
-        "tables": [number[table] for table in tables],
-        "joins": [[number[each.left], number[each.right], each.columns] for each in joined],
-        "complaints": complained,
-        "seconds": time.perf_counter() - began,
-    }
+    guarded = guard(
+        request["sql"],
+        [_received(each) for each in request["relations"]],
+        dialect=request["dialect"],
+        engine=request["engine"],
+        complain=request["complain"],
+    )
+    return asdict(replace(guarded, seconds=time.perf_counter() - began))
 
 
 def _sent(relation: Relation) -> Json:
     table = relation.table
     return {
-        "id": [table.id.source, table.id.name],
+        "id": asdict(table.id),
         "name": relation.name,
         "engine_name": relation.engine_name,
         "columns": [[column.name, column.type] for column in table.columns],
@@ -146,5 +116,5 @@ def _sent(relation: Relation) -> Json:
 
 def _received(data: Json) -> Relation:
     columns = tuple(Column(name, kind, _NO_PROFILE) for name, kind in data["columns"])
-    table = Table(TableId(*data["id"]), columns, 0, (), "")
+    table = Table(TableId(**data["id"]), columns, 0, (), "")
     return Relation(table, data["name"], tuple(data["engine_name"]))

@@ -15,8 +15,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dovetail.answer import check
-from dovetail.answer.pool import CALLED_OFF, Cancelled, Pool
+from dovetail.answer.pool import Pool
 from dovetail.answer.relations import (
+    Guarded,
     Joined,
     Relation,
     fold,
@@ -27,9 +28,10 @@ from dovetail.answer.relations import (
     reveal,
 )
 from dovetail.answer.results import Answer, Limits
-from dovetail.catalog.lookup import find_table, matches
+from dovetail.called_off import CALLED_OFF, Cancelled
+from dovetail.catalog.lookup import TableNames
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import JoinEdge, Table, TableId
+from dovetail.domain import Column, JoinEdge, Table, TableId
 from dovetail.errors import (
     AmbiguousTableError,
     DovetailError,
@@ -156,8 +158,8 @@ class Executor:
             )
 
     def _checked(
-        self, given: tuple[Relation, ...], engine: str, ask: Callable[..., check.Checked]
-    ) -> tuple[str, tuple[Relation, ...], check.Checked]:
+        self, given: tuple[Relation, ...], engine: str, ask: Callable[..., Guarded]
+    ) -> tuple[str, tuple[Relation, ...], Guarded]:
         """Where a query runs, where its tables are there, and what the guard made of it."""
         placed = names_in_warehouse(given, self._spec) if engine == "duckdb" else None
         if placed is not None:
@@ -168,7 +170,7 @@ class Executor:
         return engine, placed, ask(placed, engine=engine)
 
     def _request(
-        self, checked: check.Checked, placed: Sequence[Relation], engine: str, limits: Limits
+        self, checked: Guarded, placed: Sequence[Relation], engine: str, limits: Limits
     ) -> Json:
         """What the process that runs a query is sent: the query, and the tables that it reads."""
         wanted = [relation for relation in placed if relation.table.id in checked.tables]
@@ -208,20 +210,11 @@ class Executor:
     def _described(self, relation: Relation) -> Json:
         """A table for the process that reads it; credentials go over the pipe and nowhere else."""
         table = relation.table
-        columns = [
-            {
-                "name": column.name,
-                "type": column.type,
-                "minimum": column.profile.minimum,
-                "maximum": column.profile.maximum,
-            }
-            for column in table.columns
-        ]
         return {
             "spec": self._spec(table.id.source).to_json(),
             "table": table.name,
             "engine_name": list(relation.engine_name),
-            "columns": columns,
+            "types": [_type_in_query(column) for column in table.columns],
             "rows": table.rows,
         }
 
@@ -257,16 +250,30 @@ def tables_of_query(
         fold(relation.name): relation for relation in relations(tables or (), catalog.query_names)
     }
     listed = {table.id: table for table in tables or ()}
-    ids = catalog.ids if tables is None else list(listed)
+    by_name = catalog.names if tables is None else TableNames(listed)
     for name in names:
-        if fold(name) in meant or (tables is not None and not matches(ids, name)):
+        if fold(name) in meant or (tables is not None and not by_name.matches(name)):
             continue
         try:
-            table = find_table(ids, name, catalog.folder)
+            table = by_name.find(name, catalog.folder)
         except AmbiguousTableError as error:
             raise AmbiguousTableError(f"{error} (in double quotes)") from None
         meant[fold(name)] = Relation(listed.get(table) or catalog[table], name, (name,))
     return tuple(meant.values())
+
+
+def _type_in_query(column: Column) -> str:
+    """The type to give a column: whole numbers that no BIGINT holds are wider or stay text."""
+    ends = [text for text in (column.profile.minimum, column.profile.maximum) if text]
+    if column.type != "BIGINT" or not ends:
+        return column.type
+    try:
+        largest = max(abs(int(text)) for text in ends)
+    except ValueError:
+        return "VARCHAR"
+    if largest < 1 << 63:
+        return column.type
+    return "HUGEINT" if largest < 1 << 127 else "VARCHAR"
 
 
 def _require_engine(name: str) -> None:

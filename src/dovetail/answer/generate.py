@@ -36,7 +36,7 @@ _SHOWN = 3
 _OTHER_TABLES = 0.5
 # A query that cannot be read in this time is not worth repairing.
 _CHECK_SECONDS = 10.0
-_SPOKEN = {"duckdb": "DuckDB", "sqlite": "SQLite", "postgres": "PostgreSQL", "mysql": "MySQL"}
+_SPOKEN = {"duckdb": "DuckDB", "sqlite": "SQLite"}
 _THOUGHT_LEFT_OPEN = re.compile(r"<think(?:ing)?>.*", re.DOTALL | re.IGNORECASE)
 _INLINE = re.compile(r"`{1,3}\s*((?:SELECT|WITH)\b[^`]+)`{1,3}", re.DOTALL | re.IGNORECASE)
 _TAGGED = re.compile(r"<sql>(.*?)(?:</sql>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -145,8 +145,8 @@ def prompt(
     begun = f"A draft that rules made; mend what is wrong:\n\n{fenced(draft)}\n\n" if draft else ""
     hint = f"Known besides: {one_line(' '.join(evidence.split()))}\n" if evidence.strip() else ""
     filled = read_prompt("sql").fill(
-        dialect=_SPOKEN.get(dialect, dialect),
-        schema=fenced(ddl(tables, joins, names=names, dialect=dialect).strip()),
+        dialect=_SPOKEN[dialect],
+        schema=fenced(ddl(tables, joins, names=names).strip()),
         examples=PromptText(_shown(examples) + begun + hint),
         question=question,
     )

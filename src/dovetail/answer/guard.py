@@ -15,14 +15,14 @@ sqlglot has no class for.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from dovetail.answer.relations import Relation, legible, private_names, reveal
+from dovetail.answer.relations import Guarded, Relation, legible, private_names, reveal
+from dovetail.answer.scopes import complaints, joins, without_quoted_texts
 from dovetail.answer.tree import (
     TOO_DEEP,
     base_tables,
@@ -140,34 +140,31 @@ _FOLDING = ("snowflake", "oracle")
 _TABLE_PARTS = {"this", "db", "catalog", "alias", "joins"}
 
 
-@dataclass(frozen=True, slots=True)
-class Guarded:
-    """A query that may run.
-
-    `sql` is the text to run, `shown` the same text with the names as they were written, `tables`
-    what it reads. `private` are the names drawn for its WITH clauses, with what they stand for.
-    """
-
-    sql: str
-    shown: str
-    tables: tuple[TableId, ...]
-    private: Mapping[str, str]
-
-
 def guard(
     sql: str,
     relations: Sequence[Relation],
     *,
     dialect: str = "duckdb",
     engine: str = "duckdb",
+    complain: bool = False,
 ) -> Guarded:
-    """Let a query through that is written in `dialect`, for `engine` to run."""
-    tree, tables = understand(sql, relations, dialect)
-    return write_out(tree, relations, tables, engine=engine)
+    """Let a query through that is written in `dialect`, for `engine` to run.
+
+    With `complain`, columns that no table has are looked for as well.
+    """
+    tree, tables = _understood(sql, relations, dialect)
+    joined = joins(tree, relations)
+    complained: list[str] = []
+    if complain:  # in double quotes, SQLite takes what is no column for a text
+        own = without_quoted_texts(tree) if dialect == "sqlite" else tree
+        complained = complaints(own, relations)
+    text, private = _written(tree, relations, engine)
+    shown = reveal(text, {**private_names(relations), **private})
+    return Guarded(text, shown, tables, private, tuple(joined), tuple(complained))
 
 
-def understand(
-    sql: str, relations: Sequence[Relation], dialect: str = "duckdb"
+def _understood(
+    sql: str, relations: Sequence[Relation], dialect: str
 ) -> tuple[exp.Expr, tuple[TableId, ...]]:
     """The tree of a query that may run, and the tables of the set that it reads."""
     tree, _ = _checked(sql, dialect)
@@ -190,14 +187,13 @@ def table_names(sql: str, dialect: str = "duckdb") -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))
 
 
-def write_out(
-    tree: exp.Expr,
-    relations: Sequence[Relation],
-    tables: tuple[TableId, ...],
-    *,
-    engine: str = "duckdb",
-) -> Guarded:
-    """The text that runs, made from a tree that was understood; the tree is used up."""
+def _written(
+    tree: exp.Expr, relations: Sequence[Relation], engine: str
+) -> tuple[str, dict[str, str]]:
+    """The text that runs, made from a tree that was understood, and the names drawn for it.
+
+    The tree is used up.
+    """
     try:
         private = rename(tree, relations, as_written=engine in _FOLDING)
         writer = sqlglot.Dialect.get_or_raise(engine)
@@ -212,8 +208,7 @@ def write_out(
         raise GuardError(f"refused: it cannot be written for {engine} ({why})") from None
     if not only_ours(again, relations, private):
         raise GuardError("refused: it reads what is not a table of the set")
-    shown = reveal(text, {**private_names(relations), **private})
-    return Guarded(text, shown, tables, private)
+    return text, private
 
 
 def _checked(sql: str, dialect: str) -> tuple[exp.Expr, list[exp.Expr]]:

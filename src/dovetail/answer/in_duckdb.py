@@ -21,7 +21,7 @@ import duckdb
 import pyarrow as pa
 
 from dovetail.answer.relations import private_name
-from dovetail.answer.results import Limits, Ran, collect, out_of_memory
+from dovetail.answer.results import Limits, Ran, collect, distinct_names, out_of_memory
 from dovetail.errors import DovetailError, QueryError, RescanError, SourceError
 from dovetail.plugins import open_source
 from dovetail.ports import Json, Listing, Scan, Source, SourceSpec
@@ -42,7 +42,6 @@ _beginning = threading.Lock()
 _COPIED = 1 << 22
 _ATTEMPTS = 4
 _BATCH_ROWS = 1 << 14
-_UNSTEADY = "a table reads differently every time; index again"
 
 _spare: list[duckdb.DuckDBPyConnection] = []
 
@@ -52,14 +51,14 @@ def run(sql: str, relations: list[Json], limits: Limits) -> Ran:
     began = time.perf_counter()
     with ExitStack() as sources:
         opened = _open(relations, limits, sources)
-        for _ in range(_ATTEMPTS):
+        for _ in range(_ATTEMPTS + len(relations)):
             try:
                 ran, ready = _run(sql, relations, opened, limits)
                 seconds = {"open": ready - began, "run": time.perf_counter() - ready}
                 return replace(ran, rows=_narrowed(ran.rows), seconds=seconds)
             except RescanError:
                 continue
-    raise SourceError(_UNSTEADY)
+    raise SourceError("a table reads differently every time; index again")
 
 
 def _open(relations: list[Json], limits: Limits, sources: ExitStack) -> dict[str, ListedSource]:
@@ -141,28 +140,22 @@ def _provide(
     The stream goes by a name that no query can know.
     """
     raw = private_name()
-    types = [type_for(column) for column in relation["columns"]]
+    types = relation["types"]
     copied = relation["rows"] * len(types) <= _COPIED
     name = duck.identifier(relation["engine_name"][-1])
     kind = "TABLE" if copied else "VIEW"
-    for _ in range(_ATTEMPTS):
-        try:
-            stream = source.stream(relation["table"])
-            if len(types) != len(stream.columns):
-                raise SourceError("has other columns than the catalog knows; index again")
-            connection.register(raw, stream)
-            wanted = stream.projection(types)
-            connection.execute(f"CREATE {kind} {name} AS SELECT {wanted} FROM {raw}")
-        except RescanError:
-            continue
-        except (duckdb.Error, pa.ArrowException) as error:
-            if isinstance(stream.trouble, RescanError):
-                continue
-            raise stream.trouble or _failure(error) from None
-        if copied:
-            connection.unregister(raw)
-        return stream
-    raise SourceError(_UNSTEADY)
+    stream = source.stream(relation["table"])
+    if len(types) != len(stream.columns):
+        raise SourceError("has other columns than the catalog knows; index again")
+    try:
+        connection.register(raw, stream)
+        wanted = stream.projection(types)
+        connection.execute(f"CREATE {kind} {name} AS SELECT {wanted} FROM {raw}")
+    except (duckdb.Error, pa.ArrowException) as error:
+        raise stream.trouble or _failure(error) from None
+    if copied:
+        connection.unregister(raw)
+    return stream
 
 
 def _lock(connection: duckdb.DuckDBPyConnection) -> None:
@@ -233,15 +226,11 @@ class TableStream:
 
     def projection(self, types: list[str]) -> str:
         """The columns by name, in the types that the catalog knows them by."""
-        taken: set[str] = set()
-        wanted = []
-        for at, (column, type_name) in enumerate(zip(self.columns, types, strict=True)):
-            name = column.name
-            while name.casefold() in taken:
-                name += "_"
-            taken.add(name.casefold())
-            wanted.append(f"{self._restored(at, type_name)} AS {duck.identifier(name)}")
-        return ", ".join(wanted)
+        names = distinct_names((column.name for column in self.columns), str.casefold)
+        return ", ".join(
+            f"{self._restored(at, type_name)} AS {duck.identifier(name)}"
+            for at, (name, type_name) in enumerate(zip(names, types, strict=True))
+        )
 
     def _restored(self, at: int, type_name: str) -> str:
         kind = self.schema.field(at).type
@@ -289,20 +278,6 @@ class ListedSource:
 
     def close(self) -> None:
         self._source.close()
-
-
-def type_for(column: Json) -> str:
-    """The type to give a column: whole numbers that no BIGINT holds are wider or stay text."""
-    type_name = str(column["type"])
-    ends = [text for text in (column["minimum"], column["maximum"]) if text]
-    if type_name == "BIGINT" and ends:
-        try:
-            largest = max(abs(int(text)) for text in ends)
-        except ValueError:
-            return "VARCHAR"
-        if largest >= 1 << 63:
-            return "HUGEINT" if largest < 1 << 127 else "VARCHAR"
-    return type_name
 
 
 def _numbered(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -19,7 +19,7 @@ from dovetail.answer.results import Limits, Ran, collect, out_of_memory
 from dovetail.errors import DovetailError, QueryError, SourceError
 from dovetail.ports import Json
 from dovetail.sources import duck
-from dovetail.sources.sqlite import ReadOnlyFile
+from dovetail.sources.database_files import ReadOnlyFile
 
 _BATCH_ROWS = 1 << 10
 _LENGTH = 10 << 20
@@ -150,18 +150,13 @@ def _beneath(
 def _fetch(cursor: sqlite3.Cursor, width: int, limits: Limits) -> tuple[list[list[Any]], bool]:
     columns: list[list[Any]] = [[] for _ in range(width)]
     size = 0
-    for number, row in enumerate(_rows(cursor)):
+    for number, row in enumerate(cursor):
         if number == limits.rows or size > limits.bytes:
             return columns, True
         for cells, cell in zip(columns, row, strict=True):
             cells.append(cell)
             size += len(cell) if isinstance(cell, (str, bytes)) else 8
     return columns, False
-
-
-def _rows(cursor: sqlite3.Cursor) -> Iterator[tuple[Any, ...]]:
-    while rows := cursor.fetchmany(_BATCH_ROWS):
-        yield from rows
 
 
 def _column(cells: list[Any]) -> pa.Array:

@@ -8,23 +8,17 @@ import os
 import selectors
 import signal
 import subprocess
-import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable
 from contextlib import suppress
-from contextvars import ContextVar
-from typing import IO
 
+from dovetail import process
+from dovetail.called_off import LOOK, Cancelled, never
 from dovetail.errors import DovetailError, GuardError, LimitError, QueryError, SourceError
 from dovetail.ports import Json
 
-Cancelled = Callable[[], bool]
-
 _CHUNK = 1 << 20
-# How often to look whether the caller wants no more of it.
-_LOOK = 0.05
 _START_SECONDS = 60.0
 _REAP_SECONDS = 5.0
 _MODULE = "dovetail.answer.worker"
@@ -36,19 +30,10 @@ _ERRORS: dict[str, type[DovetailError]] = {
 Answer = tuple[Json, bytes]
 
 
-def never() -> bool:
-    """Nobody calls the query off."""
-    return False
-
-
-# Whether whoever asked has gone: a server sets it once, for all queries of a request.
-CALLED_OFF: ContextVar[Cancelled] = ContextVar("CALLED_OFF", default=never)
-
-
 class Pool:
     """A pool of at most `size` processes; a caller who finds all of them busy waits for a turn.
 
-    A process runs a module that reads and writes as `answer/worker.py` does.
+    A process runs a module that reads and writes as `process.py` says.
     """
 
     def __init__(self, size: int, module: str = _MODULE) -> None:
@@ -73,7 +58,7 @@ class Pool:
 
         Of the `seconds` that the query has in all, so many are `spent` already.
         """
-        while not self._turns.acquire(timeout=_LOOK):
+        while not self._turns.acquire(timeout=LOOK):
             if cancelled():
                 raise LimitError("the query was called off before it began")
         try:
@@ -128,18 +113,10 @@ class Worker:
     def __init__(self, module: str = _MODULE) -> None:
         self._buffer = bytearray()
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", module],  # -P: no module of the current folder
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                bufsize=0,
-                start_new_session=True,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            )
+            self._process = process.start(module, errors=subprocess.DEVNULL)
         except OSError as error:
             raise QueryError(f"cannot start a process for queries: {error}") from None
-        self._in, self._out = _pipes(self._process)
+        self._in, self._out = process.pipes(self._process)
         os.set_blocking(self._in.fileno(), False)
         os.set_blocking(self._out.fileno(), False)
         self._ready = False
@@ -246,10 +223,4 @@ def _patience(until: float, cancelled: Cancelled) -> float:
     left = until - time.monotonic()
     if left <= 0:
         raise TimeoutError
-    return left if cancelled is never else min(left, _LOOK)
-
-
-def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
-    if process.stdin is None or process.stdout is None:
-        raise QueryError("cannot start a process for queries: it has no pipes")
-    return process.stdin, process.stdout
+    return left if cancelled is never else min(left, LOOK)

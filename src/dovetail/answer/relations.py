@@ -76,6 +76,25 @@ class Joined:
     columns: tuple[tuple[str, str], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """What the guard made of a query that may run.
+
+    `sql` is the text to run, `shown` the same with the names as they were written, `private` the
+    names drawn for its WITH clauses, with what they stand for. `tables` are read by it, `joins` are
+    the columns it joins them by, and `complaints` say which of its columns no table has, where that
+    was asked for. `seconds` is how long all this took.
+    """
+
+    sql: str
+    shown: str
+    tables: tuple[TableId, ...]
+    private: Mapping[str, str]
+    joins: tuple[Joined, ...] = ()
+    complaints: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
 def private_names(placed: Iterable[Relation]) -> dict[str, str]:
     """The private names that tables have in an engine, with the names that queries give them."""
     return {each.engine_name[0]: each.name for each in placed if len(each.engine_name) == 1}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -106,7 +105,7 @@ class Answer:
 
     def tuples(self) -> list[tuple[Any, ...]]:
         """The rows as Python values."""
-        return python_rows(self.rows)
+        return list(zip(*map(python_values, self.rows.columns), strict=True))
 
     def to_arrow(self) -> pa.Table:
         """The rows as an Arrow table that every format can hold.
@@ -115,20 +114,22 @@ class Answer:
         both as the query gave them.
         """
         rows = plain_rows(self.rows)
-        return rows.rename_columns(_distinct_names(rows.column_names))
+        return rows.rename_columns(distinct_names(rows.column_names))
 
     def to_pandas(self) -> Any:
         """The rows as a pandas data frame; pandas must be installed."""
-        if not _installed("pandas"):
-            raise MissingExtraError("Answer.to_pandas()", "pandas")
+        try:
+            import pandas  # noqa: F401 - what Arrow makes the frame with
+        except ImportError:
+            raise MissingExtraError("Answer.to_pandas()", "pandas") from None
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> Any:
         """The rows as a Polars data frame; Polars must be installed."""
-        if not _installed("polars"):
-            raise MissingExtraError("Answer.to_polars()", "polars")
-        import polars
-
+        try:
+            import polars
+        except ImportError:
+            raise MissingExtraError("Answer.to_polars()", "polars") from None
         return polars.from_arrow(self.to_arrow())
 
     def to_dict(self) -> Json:
@@ -196,12 +197,6 @@ def python_values(column: pa.ChunkedArray) -> list[Any]:
         return [" ".join(text.split()) for text in each]
 
 
-def python_rows(rows: pa.Table) -> list[tuple[Any, ...]]:
-    """Rows as Python has them."""
-    columns = [python_values(column) for column in rows.columns]
-    return list(zip(*columns, strict=True)) if columns else []
-
-
 def cell_text(cell: Any) -> str:
     """A cell as a line of text shows it: nothing for NULL, bytes by their digits.
 
@@ -248,13 +243,6 @@ def plain_rows(rows: pa.Table) -> pa.Table:
     return rows
 
 
-def _installed(library: str) -> bool:
-    try:
-        return find_spec(library) is not None
-    except ValueError:  # it was taken out of sys.modules
-        return False
-
-
 def _needs_text(column: pa.ChunkedArray) -> bool:
     """Whether a column mixes types, or holds spans or points of time that not all formats know."""
     kind = column.type
@@ -281,15 +269,15 @@ def json_value(cell: Any) -> Any:
     return cell_text(cell)
 
 
-def _distinct_names(names: Iterable[str]) -> list[str]:
-    """Names that differ, for a data frame takes no two that are alike.
+def distinct_names(names: Iterable[str], fold: Callable[[str], str] = str) -> list[str]:
+    """Names that differ, folded or not: what takes no two that are alike gets the later with `_`.
 
-    >>> _distinct_names(["a", "b", "a"])
-    ['a', 'b', 'a_']
+    >>> distinct_names(["a", "b", "a"]), distinct_names(["a", "A"], str.casefold)
+    (['a', 'b', 'a_'], ['a', 'A_'])
     """
-    taken: dict[str, None] = {}
+    taken: dict[str, str] = {}
     for name in names:
-        while name in taken:
+        while fold(name) in taken:
             name += "_"
-        taken[name] = None
-    return list(taken)
+        taken[fold(name)] = name
+    return list(taken.values())

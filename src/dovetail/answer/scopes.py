@@ -142,7 +142,7 @@ def _relation_of(column: exp.Column, relations: Sequence[Relation]) -> Relation 
 
 
 class QueryJoins:
-    """The joins of one query, whose table names, as `spoken`, stand for `tables`.
+    """The joins of one query, whose table names, in lower case, stand for `tables`.
 
     `direct` leaves out joins by what a subquery gives out, which may group or filter rows.
     """
@@ -211,7 +211,7 @@ class QueryJoins:
                 if column.table and alias.casefold() != column.table.casefold():
                     continue
                 if isinstance(source, exp.Table):
-                    table = self._tables.get(spoken(source))
+                    table = self._tables.get(dotted(source).casefold())
                     if table is not None and name in self._columns[table]:
                         return alias, table, self._columns[table][name]
                 elif not self._direct:
@@ -254,8 +254,3 @@ def _column(side: exp.Expr) -> exp.Column | None:
         return None
     inside = list(side.find_all(exp.Column))
     return inside[0] if len(inside) == 1 else None
-
-
-def spoken(table: exp.Table) -> str:
-    """What a query calls a table, part by part, whatever the case."""
-    return ".".join(part.name for part in table.parts).casefold()

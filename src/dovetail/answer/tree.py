@@ -23,7 +23,7 @@ from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dovetail.answer.relations import Relation, by_name, fold, legible, private_name
-from dovetail.errors import GuardError
+from dovetail.errors import GuardError, UsageError
 from dovetail.text import cut
 
 MOST_CHARACTERS = 50_000
@@ -116,8 +116,8 @@ def _look_over(tokens: Sequence[Token]) -> None:
 
 def _first_line(error: Exception) -> str:
     text = str(error).splitlines()[0] if str(error) else "nothing more is known"
-    text = _LACKING.sub(lambda found: f"{found[1].upper()} lacks what belongs to it", text)
-    text = _TOKEN.sub(lambda found: found[1].replace("SENTINEL", "the end"), text)
+    text = _LACKING.sub(lambda match: f"{match[1].upper()} lacks what belongs to it", text)
+    text = _TOKEN.sub(lambda match: match[1].replace("SENTINEL", "the end"), text)
     return cut(legible(text), 200)
 
 
@@ -272,3 +272,70 @@ def put(table: exp.Table, engine_name: tuple[str, ...]) -> None:
     table.set("this", exp.to_identifier(name, quoted=True))
     table.set("db", exp.to_identifier(above[-1], quoted=True) if above else None)
     table.set("catalog", None)
+
+
+def native_sql(sql: str, relations: Sequence[Relation], dialect: str) -> str:
+    """A query in DuckDB's dialect over tables of one source, in the dialect of that source."""
+    try:
+        writer = sqlglot.Dialect.get_or_raise(dialect)
+    except ValueError:
+        known = ", ".join(sorted(name for name in sqlglot.Dialect.classes if name))
+        raise UsageError(f"dialect {dialect!r} is not known; there are: {known}") from None
+    tree = parse(sql, "duckdb")
+    meanings = resolved(tree, relations)
+    read = {meant.table.id.source for _, meant in meanings if isinstance(meant, Relation)}
+    if len(sources := sorted(read)) > 1:
+        raise UsageError(
+            f"the query reads {len(sources)} sources ({', '.join(sources)}), so no one of them can "
+            f"run it: leave out --dialect {dialect}, and run it with dovetail sql"
+        )
+    unqualify(tree)
+    _truncate_dates(tree, dialect)
+    for table, meant in meanings:
+        if isinstance(meant, Relation):
+            if not table.alias and table.name != meant.table.name.rpartition(".")[2]:
+                table.set("alias", exp.TableAlias(this=table.this.copy()))
+            above, _, name = meant.table.name.rpartition(".")
+            put(table, (above, name) if above else (name,))
+    try:
+        return writer.generate(tree, pretty=True, identify=True)
+    except SqlglotError as error:
+        raise UsageError(f"it cannot be written for {dialect}: {error}") from None
+
+
+# The first day of the time that a date is in, where sqlglot writes none that the source has.
+_FIRST_DAYS = {
+    "sqlite": {
+        "YEAR": "date({0}, 'start of year')",
+        "QUARTER": "date({0}, 'start of month', -((strftime('%m', {0}) + 2) % 3) || ' months')",
+        "MONTH": "date({0}, 'start of month')",
+        "WEEK": "date({0}, '-6 days', 'weekday 1')",
+        "DAY": "date({0})",
+    },
+    "oracle": {
+        unit: f"TRUNC({{0}}, '{form}')"
+        for unit, form in (
+            ("YEAR", "YYYY"),
+            ("QUARTER", "Q"),
+            ("MONTH", "MM"),
+            ("WEEK", "IW"),
+            ("DAY", "DD"),
+        )
+    },
+}
+# Where dates have a function of their own; weeks begin on Mondays, as DuckDB's do.
+_OF_DATES = {"bigquery": {"WEEK": "ISOWEEK"}, "mysql": dict[str, str]()}
+
+
+def _truncate_dates(tree: exp.Expr, dialect: str) -> None:
+    """Write `date_trunc` as a source has it."""
+    name = dialect.lower()
+    for call in list(tree.find_all(exp.TimestampTrunc)):
+        date, unit = call.this, call.text("unit").upper()
+        if name in _OF_DATES:
+            called = exp.Literal.string(_OF_DATES[name].get(unit, unit))
+            call.replace(exp.DateTrunc(this=date.copy(), unit=called))  # type: ignore[no-untyped-call]
+        elif form := _FIRST_DAYS.get(name, {}).get(unit):
+            day = sqlglot.parse_one(form.format(date.sql(name)), dialect="sqlite")
+            cast = call.parent if name == "sqlite" else None  # it casts dates to their years
+            (cast if isinstance(cast, exp.Cast) else call).replace(day)

@@ -6,11 +6,8 @@ that nothing here catches ends it.
 
 from __future__ import annotations
 
-import json
-import os
 import resource
 import signal
-import sys
 import time
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -29,6 +26,7 @@ from dovetail.errors import (
     SourceError,
 )
 from dovetail.ports import Json, SourceSpec
+from dovetail.process import Caller
 from dovetail.sources import duck
 
 # Room for libraries, stacks and what reading the sources takes, beside the query's own memory.
@@ -42,20 +40,17 @@ _STATM = Path("/proc/self/statm")
 
 def main() -> None:
     """Answer requests until there are no more."""
-    answers = os.dup(1)
+    caller = Caller()
     in_duckdb.prepare()
     # Arrow's allocator reserves 1 GiB of addresses when it is first used. It does so here, before
     # the first limit is set, so that the reserve is not taken from what a query may use.
     pa.allocate_buffer(1)
-    os.dup2(2, 1)  # what a library prints must not end up between the answers
-    _send(answers, json.dumps({"ready": True}).encode() + b"\n")
-    for line in sys.stdin.buffer:
-        request = json.loads(line)
+    for request in caller.requests():
         limits = Limits(**request["limits"])
         signal.setitimer(signal.ITIMER_REAL, limits.seconds + _GRACE)
         header, body = _answer(request, limits)
         header |= {"bytes": len(body), "last": _resident() > _GROWN}
-        _send(answers, json.dumps(header).encode() + b"\n" + body)
+        caller.send(header, body)
         signal.setitimer(signal.ITIMER_REAL, 0)
         in_duckdb.prepare()
 
@@ -140,15 +135,6 @@ def _pages(at: int) -> int:
 
 def _resident() -> int:
     return _pages(1) if _STATM.exists() else 0
-
-
-def _send(answers: int, data: bytes) -> None:
-    view = memoryview(data)
-    try:
-        while view:
-            view = view[os.write(answers, view) :]
-    except BrokenPipeError:  # nobody waits for the rest
-        raise SystemExit(1) from None
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 from dovetail.api.catalog import Catalog
 from dovetail.catalog.files import MEMORY
@@ -14,8 +14,6 @@ from dovetail.catalog.writer import writing
 from dovetail.errors import MissingModelError, UsageError
 from dovetail.models.cache import open_model
 from dovetail.offline import pipeline
-from dovetail.offline import repair as repair_stage
-from dovetail.offline.repair import Damage, Repair
 from dovetail.offline.summary import ProgressCallback, UpdateSummary
 from dovetail.ports import LLM
 from dovetail.settings import Settings, load_settings
@@ -23,13 +21,6 @@ from dovetail.sources.frames import is_frame, write_frames
 
 # What can be named as a source: a path, glob or URL, or a mapping of names to frames or to those.
 SourceArgument = str | os.PathLike[str] | Mapping[str, Any]
-
-
-class UpdateOptions(TypedDict, total=False):
-    """What `update` can be told besides; `dovetail.update` says what each does."""
-
-    forget: Sequence[str]
-    check: bool
 
 
 def build(
@@ -73,9 +64,10 @@ def update(
     *,
     into: str | Path | None = None,
     settings: Settings | None = None,
+    forget: Sequence[str] = (),
+    check: bool = False,
     describe: bool | None = None,
     on_progress: ProgressCallback | None = None,
-    **options: Unpack[UpdateOptions],
 ) -> UpdateSummary[Catalog]:
     """Do what `build` does, and say what it came to.
 
@@ -95,42 +87,14 @@ def update(
         list(_arguments(given or chosen.sources, folder, no_values=chosen.no_values)),
         into=folder,
         settings=chosen,
+        forget=forget,
+        check=check,
         llm=_describing_model(folder, chosen, describe),
         on_progress=on_progress,
-        **options,
     )
-    if MEMORY in options.get("forget", ()):
+    if MEMORY in forget:
         shutil.rmtree(folder / MEMORY, ignore_errors=True)
     return done.over(Catalog(done.catalog, chosen))
-
-
-def check(path: str | Path | None = None, settings: Settings | None = None) -> list[Damage]:
-    """Every file of the catalog in a folder that is not as it was written; all of them are read.
-
-    >>> import dovetail
-    >>> _ = dovetail.build("shop.sqlite", into="checked")
-    >>> dovetail.check("checked")
-    []
-    """
-    return repair_stage.check(Path(path or (settings or load_settings()).catalog))
-
-
-def repair(path: str | Path | None = None, settings: Settings | None = None) -> Repair:
-    """Make what is damaged of the catalog in a folder again, and nothing else.
-
-    Tables whose records or values are damaged are read again from their sources; it is an error if
-    that cannot be, and the catalog is as it was then.
-
-    >>> import dovetail
-    >>> catalog = dovetail.build("shop.sqlite", into="damaged")
-    >>> _ = next(catalog.folder.glob("segments/*/hashes.npy")).write_bytes(b"")
-    >>> [damage.part for damage in dovetail.check("damaged")]
-    ['segments']
-    >>> dovetail.repair("damaged").left
-    ()
-    """
-    chosen = settings or load_settings()
-    return repair_stage.repair(Path(path or chosen.catalog), chosen)
 
 
 def _arguments(

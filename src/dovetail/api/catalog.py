@@ -35,14 +35,13 @@ from dovetail.errors import (
     EmbedderError,
     GuardError,
     MissingModelError,
-    ModelError,
     NotFoundError,
     PendingError,
     UsageError,
 )
 from dovetail.families.family import Families
 from dovetail.joins.graph import JOINABLE, JoinGraph, path_notes
-from dovetail.models.cache import ClosedLLM, open_model
+from dovetail.models.cache import chosen_model, open_model
 from dovetail.notes.apply import noted_domains
 from dovetail.notes.notes import Notes
 from dovetail.ports import LLM, Json
@@ -62,7 +61,6 @@ if TYPE_CHECKING:
     from dovetail.catalog.usage import JoinUse
     from dovetail.learn.learning import LearnSummary
     from dovetail.offline.describe import DescribePlan, SavedDescriptions, TablesToDescribe
-    from dovetail.offline.repair import Damage, Repair
     from dovetail.offline.summary import DescribeSummary, ProgressCallback, UpdateSummary
     from dovetail.retrieve.considered import Considered
     from dovetail.retrieve.proposals import Proposal
@@ -108,12 +106,6 @@ class Catalog:
         chosen = settings or load_settings()
         reader.notes_file = notes_file(reader.folder, chosen)
         self._state = State(reader, chosen)
-
-    @classmethod
-    def open(cls, path: str | Path | None = None, settings: Settings | None = None) -> Catalog:
-        """Open the catalog in a folder, as `dovetail.open` does."""
-        chosen = settings or load_settings()
-        return cls(CatalogReader.open(chosen.catalog if path is None else path), chosen)
 
     @property
     def reader(self) -> CatalogReader:
@@ -171,8 +163,8 @@ class Catalog:
     def __getitem__(self, table: HasId | TableId | str) -> Table:
         if isinstance(table, Table):
             return table
-        found = self.reader[_id_of(table)]
-        return replace(found, called=self.reader.query_names[found.id])
+        profile = self.reader[_id_of(table)]
+        return replace(profile, called=self.reader.query_names[profile.id])
 
     def __contains__(self, table: object) -> bool:
         return (_id_of(table) if isinstance(table, HasId) else table) in self.reader
@@ -249,20 +241,6 @@ class Catalog:
         self._adopt(done.catalog)
         return done.over(self)
 
-    def check(self) -> list[Damage]:
-        """Every file of the catalog's folder that is not as it was written, as `dovetail.check`."""
-        from dovetail.offline.repair import check
-
-        return check(self.folder)
-
-    def repair(self) -> Repair:
-        """Make what is damaged again, in place, as `dovetail.repair`."""
-        from dovetail.offline.repair import repair
-
-        result = repair(self.folder, self.settings)
-        self._adopt(CatalogReader.open(self.folder))
-        return result
-
     def _adopt(self, reader: CatalogReader) -> None:
         """Go on with another generation."""
         self.close()
@@ -326,7 +304,7 @@ class Catalog:
         ['order_items', 'products']
         """
 
-        def found() -> list[Candidate]:
+        def ranking() -> list[Candidate]:
             searcher = self.searcher
             query = searcher.analyse(question)
             ranked = searcher.search(query, k, looking_for=phrases(looking_for))
@@ -338,7 +316,7 @@ class Catalog:
                 for candidate, why in zip(ranked, reasons, strict=True)
             )
 
-        return self._with_or_without_embedder(found)
+        return self._with_or_without_embedder(ranking)
 
     def _with_or_without_embedder(self, step: Callable[[], T]) -> T:
         """What a step gives, by words and values alone where the embedder cannot be asked."""
@@ -383,14 +361,14 @@ class Catalog:
             raise UsageError("the question is empty; ask one")
         settings = self.settings.but(breadth=breadth)
         name = selector or settings.selector
-        model = _chosen_model(self.folder, self.settings, llm, named=selector == MODEL)
+        model = chosen_model(self.folder, self.settings, llm, named=selector == MODEL)
         wanted = [sources] if isinstance(sources, str) else sources
         among = None if wanted is None else tables_of_sources(self.ids, wanted)
         narrow = among is not None or isinstance(self._state, Narrowed)
         _refuse_selector(name, narrow=narrow, phrases=bool(looking_for))
         more = {"looking_for": looking_for} if looking_for else {}
 
-        def found() -> TableSet:
+        def selection() -> TableSet:
             searcher = self.searcher if among is None else self.searcher.among(among)
             made = partial(
                 open_retriever, name, searcher, settings, k=k, llm=model, explain=explain
@@ -402,7 +380,7 @@ class Catalog:
             return self.completed(retrieve(question, **more))
 
         with traced("ask", selector=name):
-            answer = self._with_or_without_embedder(found)
+            answer = self._with_or_without_embedder(selection)
         stages = _searched_without(self._state.without_embedder)
         return replace(answer, trace=(*stages, *answer.trace)) if stages else answer
 
@@ -412,12 +390,11 @@ class Catalog:
         `ask` gives sets that are; a set that somebody made of other tables is not. With `parts`, as
         a set has them, changed or not, the query is the one that they ask for.
         """
-        from dovetail.retrieve.skeleton import skeleton
+        from dovetail.retrieve.skeleton import with_skeleton
 
         details, names = tuple(map(self.reader.__getitem__, found.ids)), self.reader.query_names
         found = replace(found, details=details, names=names.of(found.ids))
-        draft = skeleton(self.searcher, found, parts)
-        return replace(found, skeleton=draft.sql, reading=draft.reading, parts=draft.parts)
+        return with_skeleton(self.searcher, found, parts)
 
     def considered(self, found: TableSet) -> Considered:
         """The candidates that a result of `ask` left out, and how these join the others.
@@ -443,7 +420,7 @@ class Catalog:
         """
         from dovetail.answer.generate import answer
 
-        model = _chosen_model(self.folder, self.settings, llm)
+        model = chosen_model(self.folder, self.settings, llm)
         chosen = self.ask(found, llm=model) if isinstance(found, str) else found
         _refuse_empty(chosen)
         if model is None:
@@ -458,14 +435,14 @@ class Catalog:
 
         A language model writes it, or it is the result's skeleton where there is none. It is in
         the dialect of DuckDB, as `sql` takes it. With `dialect` (`postgres`, `mysql`, `sqlite` …)
-        it is what the source itself takes, if all tables are of one.
+        it is what the source itself takes, if all tables that it reads are of one.
         """
         from dovetail.answer.generate import write_sql
-        from dovetail.answer.native import native_sql
         from dovetail.answer.relations import relations
+        from dovetail.answer.tree import native_sql
 
         _refuse_empty(found)
-        model, sql = _chosen_model(self.folder, self.settings, llm), found.skeleton
+        model, sql = chosen_model(self.folder, self.settings, llm), found.skeleton
         if model is not None:
             sql = write_sql(self.reader, model, found, repair=self.settings.sql_repair).sql
         if dialect is None:
@@ -484,14 +461,12 @@ class Catalog:
         tables: Iterable[Table | TableId | str] | None = None,
         *,
         engine: str = "duckdb",
-        cancelled: Callable[[], bool] | None = None,
     ) -> Answer:
         """Run a query of your own; it can only read, and its tables may be of any sources.
 
         The query calls tables by their names; where two have the same, the end of its source's
         label before it says which (`erp.orders`). With `tables`, it may read those alone. `engine`
-        is `duckdb`, or `sqlite` for SQLite files. `cancelled` is asked while it runs: where it says
-        yes, the query ends.
+        is `duckdb`, or `sqlite` for SQLite files.
 
         >>> import dovetail
         >>> catalog = dovetail.build("shop.sqlite", into="shop")
@@ -507,7 +482,7 @@ class Catalog:
             ids = {relation.table.id for relation in read}
             known = self.join_graph().edges if len(ids) > 1 else []
             edges = [edge for edge in known if {edge.left, edge.right} <= ids]
-            return self._executor.run(query, read, edges=edges, engine=engine, cancelled=cancelled)
+            return self._executor.run(query, read, edges=edges, engine=engine)
 
     @contextmanager
     def _ids_told(self, query: str) -> Iterator[None]:
@@ -689,7 +664,7 @@ class Catalog:
         from dovetail.offline import pipeline
 
         self._refuse_narrowed()
-        model = _chosen_model(self.folder, self.settings, llm)
+        model = chosen_model(self.folder, self.settings, llm)
         if model is None:
             raise MissingModelError("describing tables")
         described, summary = pipeline.update_descriptions(
@@ -703,7 +678,7 @@ class Catalog:
         from dovetail.offline.describe import Describer, Prices
 
         self._refuse_narrowed()
-        model = _chosen_model(self.folder, self.settings, llm)
+        model = chosen_model(self.folder, self.settings, llm)
         prices = Prices(self.settings.llm_price_in, self.settings.llm_price_out)
         return Describer(self.reader, model.model_id if model else None).plan(prices)
 
@@ -727,9 +702,9 @@ class Catalog:
             list(describer.ask(model, describer.batches))
             return seen.requests
         with suppress(PendingError):
-            found = self.ask(question, llm=model, **options)
-            if sql and found:
-                self.write_sql(found, llm=model)
+            chosen = self.ask(question, llm=model, **options)
+            if sql and chosen:
+                self.write_sql(chosen, llm=model)
         return seen.requests
 
     def tables_to_describe(self, limit: int = 10) -> TablesToDescribe:
@@ -817,10 +792,10 @@ def _id_of(table: HasId | TableId | str) -> TableId | str:
     return table if isinstance(table, str) else table.id
 
 
-def _refuse_empty(found: TableSet) -> None:
+def _refuse_empty(chosen: TableSet) -> None:
     """Refuse to write SQL over no table at all."""
-    if not found:
-        raise NotFoundError("; ".join(found.warnings))
+    if not chosen:
+        raise NotFoundError("; ".join(chosen.warnings))
 
 
 def _searched_without(why: str) -> list[Mapping[str, object]]:
@@ -845,28 +820,6 @@ def _refuse_selector(name: str, *, narrow: bool, phrases: bool) -> None:
         raise UsageError(f"selector {name!r} takes no phrases to look for: leave them out")
 
 
-def _chosen_model(
-    folder: Path, settings: Settings, llm: LLM | str | None, *, named: bool = True
-) -> LLM | None:
-    """The model that is passed or named, else the one of the settings; None if there is none.
-
-    One that cannot be opened is an error, unless nobody `named` it: then it fails when asked.
-    """
-    if isinstance(llm, str | None):
-        try:
-            return open_model(folder, settings.but(llm=llm))
-        except ModelError as error:
-            if named or llm is not None:
-                raise
-            return ClosedLLM(settings.llm or "", error)
-    if not (hasattr(llm, "complete") and hasattr(llm, "model_id")):
-        raise UsageError(
-            f"{type(llm).__qualname__} is no language model: name one ('openai:MODEL'), or pass an "
-            "object that has model_id and complete(), as dovetail.ports.LLM has"
-        )
-    return llm
-
-
 def open(path: str | Path | None = None, settings: Settings | None = None) -> Catalog:  # noqa: A001 - as dovetail.open
     """Open the catalog in a folder; without one, in the folder that the settings name.
 
@@ -879,4 +832,5 @@ def open(path: str | Path | None = None, settings: Settings | None = None) -> Ca
     ...     len(catalog), "orders" in catalog
     (6, True)
     """
-    return Catalog.open(path, settings)
+    chosen = settings or load_settings()
+    return Catalog(CatalogReader.open(chosen.catalog if path is None else path), chosen)

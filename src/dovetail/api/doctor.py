@@ -63,8 +63,8 @@ def diagnose(settings: Settings) -> Iterator[Finding]:
 def _packages() -> Iterator[Finding]:
     """The packages of dovetail and its extras; those of an extra that is not there are no fault."""
     for line in (DISTRIBUTION, *(metadata.requires(DISTRIBUTION) or ())):
-        found = _REQUIREMENT.match(line)
-        name, extra = (found[1], found[2]) if found else (line, None)
+        requirement = _REQUIREMENT.match(line)
+        name, extra = (requirement[1], requirement[2]) if requirement else (line, None)
         try:
             seen = metadata.version(name)
         except metadata.PackageNotFoundError:
@@ -160,6 +160,6 @@ def _tried(
     try:
         attempt()
     except Exception as error:  # noqa: BLE001 - whatever is wrong here is what is looked for
-        said = " ".join(str(error).split()) or type(error).__name__
-        return Finding(part, subject, False, said, remedy)
+        message = " ".join(str(error).split()) or type(error).__name__
+        return Finding(part, subject, False, message, remedy)
     return Finding(part, subject, True, seen)

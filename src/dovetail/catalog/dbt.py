@@ -258,34 +258,21 @@ def _tables(records: Records, project: DbtProject) -> Iterator[tuple[TableId, _S
     """The tables of the records that the project knows."""
     if not project.tables:
         return
-    named = {
-        name: records.columns[name].to_pylist()
-        for name in ("name", "nulls", "distinct", "source_comment")
-    }
-    fields = ("rows", "source_keys", "source_comment")
-    about = {name: records.tables[name].to_pylist() for name in fields}
-    bounds = records.bounds.tolist()
-    for row, table in enumerate(records.ids):
-        if table not in project.tables:
-            continue
-        part = slice(bounds[row], bounds[row + 1])
-        names: list[str] = named["name"][part]
-        comments = {
-            n: comment
-            for n, comment in zip(names, named["source_comment"][part], strict=True)
-            if comment
-        }
-        counts = zip(named["nulls"][part], named["distinct"][part], strict=True)
-        yield (
-            table,
-            _Stored(
-                about["rows"][row],
-                {name.casefold(): name for name in reversed(names)},
-                dict(zip(names, counts, strict=True)),
-                Declaration(
-                    DeclaredKeys.from_text(about["source_keys"][row]),
-                    about["source_comment"][row] or "",
-                    comments,
+    columns = ("name", "nulls", "distinct", "source_comment")
+    tables = ("rows", "source_keys", "source_comment")
+    of_columns = (records.by_table(name) for name in columns)
+    of_tables = (records.tables[name].to_pylist() for name in tables)
+    for table, rows, keys, comment, names, nulls, distinct, comments in zip(
+        records.ids, *of_tables, *of_columns, strict=True
+    ):
+        if table in project.tables:
+            described = {name: text for name, text in zip(names, comments, strict=True) if text}
+            yield (
+                table,
+                _Stored(
+                    rows,
+                    {name.casefold(): name for name in reversed(names)},
+                    dict(zip(names, zip(nulls, distinct, strict=True), strict=True)),
+                    Declaration(DeclaredKeys.from_text(keys), comment or "", described),
                 ),
-            ),
-        )
+            )

@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dovetail.catalog.dbt import DbtProject, DbtTable
-from dovetail.catalog.lookup import Relations
+from dovetail.catalog.lookup import TableNames
 from dovetail.catalog.usage import digest_of_tables
 from dovetail.domain import DeclaredForeignKey, TableId
 from dovetail.errors import SourceError
 from dovetail.ports import Json
+from dovetail.text import encodable
 
 KNOWN_VERSIONS = ("v10", "v11", "v12")
 CATALOG = "catalog.json"
@@ -67,7 +68,7 @@ def read_manifest_of(path: Path, tables: Iterable[TableId], previous: DbtProject
     if (previous.manifest, previous.digest) == (str(path), name):
         return previous
     notices += _version_notice(manifest, path)
-    project = _Project(manifest, described, Relations(ids))
+    project = _Project(manifest, described, TableNames(ids))
     by_table = dict(sorted(project.tables()))
     return DbtProject(str(path), name, by_table, (*notices, *project.notices()))
 
@@ -88,8 +89,8 @@ def _version_notice(manifest: Json, path: Path) -> list[str]:
 class _Project:
     """The nodes of a manifest, and which of them are tables of the catalog."""
 
-    def __init__(self, manifest: Json, described: Json, relations: Relations) -> None:
-        self._relations = relations
+    def __init__(self, manifest: Json, described: Json, names: TableNames) -> None:
+        self._names = names
         listed = [*objects(manifest.get("nodes")), *objects(manifest.get("sources"))]
         self._nodes = {text(node.get("unique_id")): node for node in listed}
         self._nodes.pop("", None)
@@ -105,7 +106,7 @@ class _Project:
         for key, node in self._nodes.items():
             if not _is_table(node):
                 continue
-            table = relations.find(_relation(node))
+            table = names.find_relation(_relation(node))
             if table is None:
                 self._missing.append(node)
             elif table not in taken:
@@ -157,7 +158,7 @@ class _Project:
 
     def _named(self, node: Json) -> str:
         _, schema, name = _relation(node)
-        near = self._relations.near(name)
+        near = self._names.near(name)
         hint = f" (did you mean {near}?)" if near else ""
         return f"{schema}.{name}{hint}" if schema else f"{name}{hint}"
 
@@ -364,6 +365,4 @@ def texts(value: object) -> list[str]:
 
 def text(value: object) -> str:
     """A text, with whatever is no character of Unicode replaced; empty for anything else."""
-    if not isinstance(value, str):
-        return ""
-    return value.strip().encode(errors="replace").decode()
+    return encodable(value.strip()) if isinstance(value, str) else ""

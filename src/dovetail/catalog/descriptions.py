@@ -19,15 +19,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 
-from dovetail.atomic import OWNER_ONLY, make_folder, replace_file
+from dovetail.atomic import OWNER_ONLY, make_folder, replace_file, seal, unseal
 from dovetail.catalog.files import DAMAGE
 from dovetail.catalog.generation import DESCRIPTIONS
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import Records
-from dovetail.domain import PERSON, Description, TableId
+from dovetail.domain import DICTIONARY, PERSON, Description, TableId
 from dovetail.errors import CatalogError
 from dovetail.ports import Json
-from dovetail.sealed import seal, unseal
+from dovetail.text import encodable
 
 FOLDER, FILE = "descriptions", "descriptions.jsonl"
 _PART_FILE = "descriptions.json"
@@ -134,48 +134,36 @@ class DescriptionFile:
 
 def table_keys(records: Records) -> Iterator[tuple[TableId, TableKey]]:
     """Every table of some records with its key."""
-    names, bounds = records.columns["name"].to_pylist(), records.bounds.tolist()
-    for row, table in enumerate(records.ids):
-        yield table, TableKey.of(table, names[bounds[row] : bounds[row + 1]])
+    for table, names in zip(records.ids, records.by_table("name"), strict=True):
+        yield table, TableKey.of(table, names)
 
 
 def laid_over(
-    records: Records, described: Mapping[TableId, Description]
+    records: Records, *layers: Mapping[TableId, Description]
 ) -> tuple[Records, dict[TableId, Description]]:
-    """The records with descriptions as comments wherever there is none yet, and what of the
-    descriptions that is."""
-    if not described:
+    """The records with descriptions as comments wherever there is none yet, the first layer before
+    the next, and what of the descriptions that is."""
+    if not any(layers):
         return records, {}
     comments = records.tables["comment"].to_pylist()
     on_columns = records.columns["comment"].to_pylist()
     names, bounds = records.columns["name"].to_pylist(), records.bounds.tolist()
     used: dict[TableId, Description] = {}
     for row, table in enumerate(records.ids):
-        if (description := described.get(table)) is None:
-            continue
-        text = "" if comments[row] else _encodable(description.text)
-        comments[row] = comments[row] or text
-        glosses = {}
-        for at in range(bounds[row], bounds[row + 1]):
-            gloss = _encodable(description.glosses.get(names[at], ""))
-            if gloss and not on_columns[at]:
-                on_columns[at] = glosses[names[at]] = gloss
-        if laid := Description(text, description.author, glosses):
-            used[table] = laid
+        for description in (layer[table] for layer in layers if table in layer):
+            text = "" if comments[row] else encodable(description.text)
+            comments[row] = comments[row] or text
+            glosses = {}
+            for at in range(bounds[row], bounds[row + 1]):
+                gloss = encodable(description.glosses.get(names[at], ""))
+                if gloss and not on_columns[at]:
+                    on_columns[at] = glosses[names[at]] = gloss
+            if laid := Description(text, description.author, glosses):
+                first = used.get(table, laid)
+                both = {**glosses, **first.glosses}
+                used[table] = replace(first if first.text else laid, glosses=both)
     changed = records.with_column("comment", comments)
     return changed.with_column_comments("comment", on_columns), used
-
-
-def merged_descriptions(
-    first: Mapping[TableId, Description], second: Mapping[TableId, Description]
-) -> dict[TableId, Description]:
-    """Descriptions laid one over the other: of each table a text, with its author, and glosses."""
-    merged = {**first, **second}
-    for table in first.keys() & second.keys():
-        text = first[table] if first[table].text else second[table]
-        glosses = {**second[table].glosses, **first[table].glosses}
-        merged[table] = replace(text, glosses=glosses)
-    return merged
 
 
 def write_part(laid: Mapping[TableId, Description], folder: Path) -> None:
@@ -206,6 +194,24 @@ def laid_descriptions(catalog: CatalogReader) -> dict[TableId, Description]:
         raise part.damaged(_PART_FILE, repr(error)) from None
 
 
+def written_texts(catalog: CatalogReader) -> tuple[list[str], list[str]]:
+    """What people and data dictionaries say of each table and of each column, not what models do,
+    which guess by the same names."""
+    records = catalog.records
+    tables, columns = (part["comment"].to_pylist() for part in (records.tables, records.columns))
+    names, bounds = records.columns["name"].to_pylist(), records.bounds.tolist()
+    row = {table: number for number, table in enumerate(catalog.ids)}
+    for table, each in laid_descriptions(catalog).items():
+        if each.author == DICTIONARY:
+            continue
+        if each.text:
+            tables[row[table]] = ""
+        for at in range(bounds[row[table]], bounds[row[table] + 1]):
+            if names[at] in each.glosses:
+                columns[at] = ""
+    return tables, columns
+
+
 def descriptions(catalog: CatalogReader) -> dict[TableId, Description]:
     """What is said of each table of a generation, and by whom; comments of persons included."""
     laid, result = laid_descriptions(catalog), {}
@@ -222,10 +228,6 @@ def descriptions(catalog: CatalogReader) -> dict[TableId, Description]:
 
 def _digest(*things: object) -> str:
     return hashlib.sha256(repr(things).encode("utf-8", "replace")).hexdigest()[:32]
-
-
-def _encodable(text: str) -> str:
-    return text.encode(errors="replace").decode()
 
 
 class Journal:

@@ -109,26 +109,23 @@ def staging_folder(catalog: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def remove_ours(folder: Path) -> None:
-    """Remove a folder that dovetail made below a catalog; one of another name stays."""
-    if _OURS.fullmatch(folder.name) and not folder.is_symlink():
-        shutil.rmtree(folder, ignore_errors=True)
+def ours(folder: Path) -> list[Path]:
+    """The folders below segments, generations or staging that bear a name which dovetail gives."""
+    return [
+        path
+        for path in sorted(folder.iterdir())
+        if _OURS.fullmatch(path.name) and path.is_dir() and not path.is_symlink()
+    ]
 
 
-def is_ours(name: str) -> bool:
-    """Whether a folder of this name, below segments, generations or staging, is dovetail's.
-
-    >>> is_ours("00000012"), is_ours("holiday photos")
-    (True, False)
-    """
-    return bool(_OURS.fullmatch(name))
-
-
-def sync_tree(folder: Path) -> None:
-    """Make a folder's files, and then their names, survive a crash; they are the owner's alone."""
-    folder.chmod(OWNER_ONLY_FOLDER)
-    for file in folder.iterdir():
+def move_in(staged: Path, target: Path) -> None:
+    """Put a finished folder in its place in one step, its files, the owner's alone, first made to
+    survive a crash, then their names, then its own."""
+    staged.chmod(OWNER_ONLY_FOLDER)
+    for file in staged.iterdir():
         file.chmod(OWNER_ONLY)
         with file.open("rb") as stream:
             os.fsync(stream.fileno())
-    sync_folder(folder)
+    sync_folder(staged)
+    staged.rename(target)
+    sync_folder(target.parent)

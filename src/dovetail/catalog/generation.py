@@ -25,12 +25,11 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
-from dovetail.atomic import replace_file
+from dovetail.atomic import file_checksum, replace_file, seal, unseal
 from dovetail.catalog.files import DAMAGE, GENERATIONS, SEGMENT_NAME
 from dovetail.domain import Skipped
 from dovetail.errors import CatalogError, DamagedError, NotFoundError, VersionError
 from dovetail.ports import Json, SourceSpec
-from dovetail.sealed import file_checksum, seal, unseal
 
 FILE = "manifest.json"
 # The same once more: what nothing else in the catalog says again.

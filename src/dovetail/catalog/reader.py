@@ -26,16 +26,16 @@ from dovetail.catalog.generation import (
     read_manifest,
     remedy,
 )
-from dovetail.catalog.lookup import find_table, matches
+from dovetail.catalog.lookup import TableNames
 from dovetail.catalog.records import COLUMNS_FILE, Records, numbers
 from dovetail.catalog.segment import LEADS_OUT, Segment
 from dovetail.catalog.usage import NO_USAGE, Usage
+from dovetail.catalog.values import StoredValues
 from dovetail.domain import Skipped, Table, TableId
 from dovetail.domain.sql import QueryNames
 from dovetail.domain.tables import short_sources
 from dovetail.errors import CatalogError, DamagedError, NotFoundError
 from dovetail.hashing import HashCipher, Hashes
-from dovetail.ports import Json
 from dovetail.settings import Settings
 
 # What the file of notes beside a catalog is called.
@@ -120,21 +120,19 @@ class CatalogReader:
     def without(cls, folder: Path, damaged: Collection[str]) -> CatalogReader:
         """What is left of a catalog without the segments, by name, and records that are damaged."""
         manifest = read_manifest(folder)
-        records, segments = Records.none(), {}
-        if RECORDS not in damaged:
-            segments = {
-                name: Segment(folder / SEGMENTS / name, files)
-                for name, files in manifest.segments.items()
-                if name not in damaged
-            }
-            every = Records.read(manifest.open_part(folder, RECORDS))
-            names = every.tables["segment"].to_pylist()
-            records = every.take([row for row, name in enumerate(names) if name in segments])
+        kept = {
+            name: files
+            for name, files in manifest.segments.items()
+            if not {name, RECORDS}.intersection(damaged)
+        }
         parts = {
             name: manifest.open_part(folder, name) for name in manifest.parts if name not in damaged
         }
-        kept = {name: manifest.segments[name] for name in segments}
-        return cls(folder, replace(manifest, segments=kept), records, segments, parts)
+        records = Records.read(parts[RECORDS]) if RECORDS in parts else Records.none()
+        names = records.tables["segment"].to_pylist()
+        records = records.take([row for row, name in enumerate(names) if name in kept])
+        manifest = replace(manifest, segments=kept)
+        return cls(folder, manifest, records, _segments(folder, manifest), parts)
 
     @classmethod
     def _load(cls, folder: Path, manifest: Manifest) -> CatalogReader:
@@ -142,10 +140,7 @@ class CatalogReader:
         records = Records.read(parts[RECORDS])
         # Reading takes twice what is read; Arrow would hold on to it as long as the process lives.
         pa.default_memory_pool().release_unused()
-        segments = {
-            name: Segment(folder / SEGMENTS / name, files)
-            for name, files in manifest.segments.items()
-        }
+        segments = _segments(folder, manifest)
         if not records.lie_in({name: segment.lengths for name, segment in segments.items()}):
             raise parts[RECORDS].damaged(COLUMNS_FILE, LEADS_OUT)
         return cls(folder, manifest, records, segments, parts)
@@ -183,10 +178,8 @@ class CatalogReader:
             yield from self.records.domain_tables(start, min(start + _CHUNK, len(self)))
 
     def __getitem__(self, table: TableId | str) -> Table:
-        row = self._row(
-            find_table(self.ids, table, self.folder) if isinstance(table, str) else table
-        )
-        return self._table_at(row)
+        table = self.names.find(table, self.folder) if isinstance(table, str) else table
+        return self._table_at(self._row(table))
 
     def __contains__(self, table: object) -> bool:
         """Whether some table is called that; by a name that several have, too."""
@@ -195,7 +188,7 @@ class CatalogReader:
         if isinstance(table, TableId):
             row = bisect_left(self.ids, table)
             return row < len(self.ids) and self.ids[row] == table
-        return isinstance(table, str) and bool(matches(self.ids, table))
+        return isinstance(table, str) and bool(self.names.matches(table))
 
     @property
     def ids(self) -> Sequence[TableId]:
@@ -210,7 +203,13 @@ class CatalogReader:
     @property
     def sketched_columns(self) -> int:
         """How many columns are kept by a sketch of their values."""
-        return int(np.count_nonzero(self._kept < self._distinct))
+        kept, distinct = (numbers(self.records.columns[name]) for name in ("kept", "distinct"))
+        return int(np.count_nonzero(kept < distinct))
+
+    @cached_property
+    def names(self) -> TableNames:
+        """The tables by what people and other systems call them."""
+        return TableNames(self.ids)
 
     @cached_property
     def query_names(self) -> QueryNames:
@@ -243,61 +242,31 @@ class CatalogReader:
         """A segment by name."""
         return self._segments[name]
 
+    @cached_property
+    def values(self) -> StoredValues:
+        """The value sets of the columns."""
+        return StoredValues(self.records, self._segments)
+
     def hashes(self, table: TableId, column: int) -> Hashes:
         """The value hashes of a column, sorted; `column` counts from 0."""
-        segment, at = self._located(table, column)
-        return segment.hashes(int(self._hashes_at[at]), int(self._kept[at]))
+        return self.values.hashes(self._number(table, column))
 
     def counts(self, table: TableId, column: int) -> Counts:
         """In how many rows each of the column's distinct values stands, in the same order."""
-        segment, at = self._located(table, column)
-        start = self.records.columns["counts_at"][at].as_py()
-        return segment.placed_counts(start, int(self._kept[at]))
+        return self.values.counts(self._number(table, column))
 
-    def compared(
-        self, left: tuple[TableId, int], right: tuple[TableId, int]
-    ) -> tuple[tuple[Hashes, Counts], tuple[Hashes, Counts], float]:
-        """The value hashes and counts of two columns as far as both are kept, which is up to the
-        last hash of a sketch, and how many values of the left stand behind each of its hashes."""
-        sets = [(self.hashes(*each), self.counts(*each)) for each in (left, right)]
-        sizes = [int(self._distinct[self._located(*each)[1]]) for each in (left, right)]
-        sketched = [each for (each, _), size in zip(sets, sizes, strict=True) if len(each) < size]
-        if sketched:
-            end = min(hashes[-1] for hashes in sketched)
-            cuts = [hashes.searchsorted(end, "right") for hashes, _ in sets]
-            sets = [(a[:cut], b[:cut]) for (a, b), cut in zip(sets, cuts, strict=True)]
-        return sets[0], sets[1], sizes[0] / max(len(sets[0][0]), 1)
-
-    def normalized(self, table: TableId, column: int) -> dict[str, tuple[Hashes, Counts]]:
-        """The value hashes and counts of a column under each transform that changes it."""
-        segment, at = self._located(table, column)
-        views: list[Json] = self.records.columns["views"][at].as_py() or []
-        return {str(view["name"]): segment.placed(view) for view in views}
-
-    @cached_property
-    def _hashes_at(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        return numbers(self.records.columns["hashes_at"])
-
-    @cached_property
-    def _distinct(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        return numbers(self.records.columns["distinct"])
-
-    @cached_property
-    def _kept(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        return numbers(self.records.columns["kept"])
-
-    def _located(self, table: TableId, column: int) -> tuple[Segment, int]:
-        row = self._row(table)
-        width = int(self.records.bounds[row + 1] - self.records.bounds[row])
-        if not 0 <= column < width:
-            raise NotFoundError(f"{table} has {width} columns, so there is no column {column}")
-        segment = self.records.tables["segment"][row].as_py()
-        return self._segments[segment], int(self.records.bounds[row]) + column
+    def _number(self, table: TableId, column: int) -> int:
+        start, end = self.records.bounds[(row := self._row(table)) : row + 2].tolist()
+        if not 0 <= column < end - start:
+            raise NotFoundError(
+                f"{table} has {end - start} columns, so there is no column {column}"
+            )
+        return int(start) + column
 
     def _row(self, table: TableId) -> int:
         row = bisect_left(self.ids, table)
         if row == len(self.ids) or self.ids[row] != table:
-            find_table(self.ids, table, self.folder)  # raises, with names that are near
+            self.names.find(table, self.folder)  # raises, with names that are near
         return row
 
 
@@ -306,6 +275,13 @@ def notes_file(folder: Path, settings: Settings) -> Path | None:
     if not settings.use_notes:
         return None
     return Path(settings.notes) if settings.notes else folder.absolute().parent / NOTES
+
+
+def _segments(folder: Path, manifest: Manifest) -> dict[str, Segment]:
+    """The segments that a manifest names, opened."""
+    return {
+        name: Segment(folder / SEGMENTS / name, files) for name, files in manifest.segments.items()
+    }
 
 
 def _is_outdated(folder: Path, file: str, manifest: Manifest) -> bool:

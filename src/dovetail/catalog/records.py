@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from dovetail.arrays import spans
 from dovetail.catalog.generation import Part
 from dovetail.domain import Column, ColumnProfile, DeclaredKeys, Estimate, Kind, Table, TableId
 from dovetail.domain.tables import masked_kinds
+from dovetail.hashing import as_numpy
+from dovetail.ports import Json
 
 TABLES = pa.schema(
     [
@@ -73,36 +77,22 @@ COLUMNS = pa.schema(
         ),
     ]
 )
+# What is stored of a column's values under a transform: the name of that, the largest number among
+# them, how many there are and are kept, and where they begin.
+FORM = tuple(field.name for field in COLUMNS.field("views").type.value_type)
 TABLES_FILE, COLUMNS_FILE = "tables.arrow", "columns.arrow"
 _ABOUT_NOTHING = ColumnProfile(Kind.TEXT, 0, 0, False, None, None, None, None, ())
 _PROFILE = [name for name in COLUMNS.names if name in ColumnProfile.__dataclass_fields__]
 
 
 def numbers(column: pa.ChunkedArray) -> npt.NDArray[Any]:
-    """A column of whole numbers without nulls as a NumPy array.
-
-    Arrow's own conversion loads pandas where it is installed: a third of a second at every start.
-    """
+    """A column of whole numbers without nulls as a NumPy array."""
     # One chunk is taken as it is, so that what is mapped stays mapped.
-    array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-    dtype = np.dtype(str(array.type))
-    return np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * dtype.itemsize)
+    return as_numpy(column.chunk(0) if column.num_chunks == 1 else column.combine_chunks())
 
 
 @dataclass(frozen=True, slots=True)
-class ViewRecord:
-    """A column's values under a transform: its name, the largest number in it, where they begin."""
-
-    name: str
-    maximum: int
-    distinct: int
-    kept: int
-    hashes_at: int
-    counts_at: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class KeyView:
+class StoredForm:
     """A column, numbered through the tables in order, under a transform: where its values stand.
 
     `maximum` says how far its numbers go but for a few, where the transform makes numbers.
@@ -119,33 +109,14 @@ class KeyView:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnRecord:
-    """A column and where its arrays begin in the segment: value hashes, row counts, phrases.
-
-    `counts_at` is None for a unique column, whose counts are all one; `phrases` is how many phrases
-    its text is searched by.
-    """
-
-    column: Column
-    hashes_at: int
-    counts_at: int | None
-    phrases_at: int
-    phrases: int
-    views: tuple[ViewRecord, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class TableRecord:
-    """A table with what the catalog stores of it beside its profile: its root and its token."""
+    """A table with what the catalog stores of it besides: its root, its token, and for each column
+    where its arrays begin in the segment, by the names that `COLUMNS` has for that."""
 
-    id: TableId
+    table: Table
     root: str
-    rows: int
-    digest: str
     token: str
-    sample: tuple[tuple[str | None, ...], ...]
-    columns: tuple[ColumnRecord, ...]
-    estimate: Estimate | None = None
+    placed: Sequence[Json]
 
 
 @dataclass(frozen=True)
@@ -213,6 +184,11 @@ class Records:
         widths = numbers(self.tables["columns"])
         return np.concatenate([[0], np.cumsum(widths, dtype=np.int64)])
 
+    def by_table(self, field: str) -> list[list[Any]]:
+        """What the columns have in a field, a list for each table."""
+        values = self.columns[field].to_pylist()
+        return [values[start:end] for start, end in pairwise(self.bounds.tolist())]
+
     def lie_in(self, lengths: Mapping[str, tuple[int, int, int]]) -> bool:
         """Whether each column is of a table, and what it places lies in the arrays of its segment:
         the lengths of those of hashes, counts and phrases are given by the segment's name."""
@@ -227,13 +203,13 @@ class Records:
         ends = numbers(pa.chunked_array([listed.offsets]))
         every = listed.values.slice(ends[0], ends[-1] - ends[0])
         placed = ("kept", "hashes_at", "counts_at")
-        views = pa.Table.from_arrays([every.field(name) for name in placed], names=placed)
-        of_view = np.repeat(np.arange(total), np.diff(ends))
+        forms = pa.Table.from_arrays([every.field(name) for name in placed], names=placed)
+        of_form = np.repeat(np.arange(total), np.diff(ends))
         columns = self.columns
         return (
             not every.null_count
             and _values_lie_in(columns, room)
-            and _values_lie_in(views, room[:, of_view])
+            and _values_lie_in(forms, room[:, of_form])
             and _lie_in(numbers(columns["phrases_at"]), numbers(columns["phrases"]), room[2])
         )
 
@@ -241,10 +217,8 @@ class Records:
         """Some of the tables, in the order asked for."""
         chosen = np.asarray(rows, dtype=np.int64)
         starts, ends = self.bounds[chosen], self.bounds[chosen + 1]
-        widths = ends - starts
-        shifts = np.repeat(starts - np.concatenate([[0], np.cumsum(widths)[:-1]]), widths)
-        columns = shifts + np.arange(widths.sum())
-        return Records(self.tables.take(pa.array(chosen)), self.columns.take(pa.array(columns)))
+        columns = pa.array(spans(starts, ends))
+        return Records(self.tables.take(pa.array(chosen)), self.columns.take(columns))
 
     def sorted(self) -> Records:
         """In the order of the ids."""
@@ -259,14 +233,13 @@ class Records:
         """The same records with other comments on the columns."""
         return Records(self.tables, _replaced(self.columns, COLUMNS, field, comments))
 
-    def key_views(self) -> list[KeyView]:
-        """The columns that have views: their values under the transforms that apply to them."""
+    def stored_forms(self) -> list[StoredForm]:
+        """The normal forms of columns: their values under the transforms that apply to them."""
         listed = self.columns["views"].combine_chunks()
         widths = np.diff(numbers(pa.chunked_array([listed.offsets])))
         every = listed.flatten()
-        placed = ("name", "maximum", "distinct", "kept", "hashes_at", "counts_at")
         columns = np.repeat(np.arange(len(widths)), widths).tolist()
-        return list(map(KeyView, columns, *(every.field(name).to_pylist() for name in placed)))
+        return list(map(StoredForm, columns, *(every.field(name).to_pylist() for name in FORM)))
 
     def masked(self) -> Counter[str]:
         """How many columns have something masked in what is shown of them, by what it is."""
@@ -312,7 +285,7 @@ class Records:
 
 
 def _values_lie_in(placed: pa.Table, room: npt.NDArray[np.int64]) -> bool:
-    """Whether the hashes and counts of columns, or of views, lie in arrays of these lengths."""
+    """Whether the hashes and counts of columns, or of their forms, lie in arrays so long."""
     counts = placed["counts_at"].combine_chunks()
     counted = _is_valid(counts)
     # Where there are no counts, the hashes alone are read.
@@ -378,38 +351,34 @@ def to_records(records: Sequence[TableRecord]) -> Records:
     """The records of tables as Arrow rows; the name of their segment is still missing."""
     tables = [
         {
-            "source": record.id.source,
-            "name": record.id.name,
+            "source": record.table.id.source,
+            "name": record.table.id.name,
             "root": record.root,
-            "rows": record.rows,
-            "digest": record.digest,
+            "rows": record.table.rows,
+            "digest": record.table.digest,
             "token": record.token,
             "segment": "",
-            "columns": len(record.columns),
-            "sample": record.sample,
+            "columns": len(record.table.columns),
+            "sample": record.table.sample,
             "keys": "",
             "comment": "",
             "source_keys": "",
             "source_comment": "",
-            "estimated": record.estimate.to_text() if record.estimate else "",
+            "estimated": record.table.estimate.to_text() if record.table.estimate else "",
         }
         for record in records
     ]
     columns = [
         {
-            "name": placed.column.name,
-            "type": placed.column.type,
-            **{name: getattr(placed.column.profile, name) for name in _PROFILE},
-            "hashes_at": placed.hashes_at,
-            "counts_at": placed.counts_at,
-            "phrases_at": placed.phrases_at,
-            "phrases": placed.phrases,
+            **{name: getattr(column.profile, name) for name in _PROFILE},
+            **placed,
+            "name": column.name,
+            "type": column.type,
             "comment": "",
             "source_comment": "",
-            "views": [asdict(view) for view in placed.views],
         }
         for record in records
-        for placed in record.columns
+        for column, placed in zip(record.table.columns, record.placed, strict=True)
     ]
     return Records(pa.Table.from_pylist(tables, TABLES), pa.Table.from_pylist(columns, COLUMNS))
 

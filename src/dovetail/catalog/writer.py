@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import socket
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from dovetail.atomic import UNFINISHED, make_folder, replace_file, sync_folder
+from dovetail.atomic import UNFINISHED, make_folder, replace_file
 from dovetail.catalog.files import (
     GENERATIONS,
     LOCK,
     MEMORY,
     SEGMENTS,
     STAGING,
-    is_ours,
+    move_in,
     open_plain,
-    remove_ours,
+    ours,
     require_plain,
     staging_folder,
-    sync_tree,
 )
 from dovetail.catalog.generation import (
     COPY,
@@ -107,26 +107,20 @@ class CatalogWriter:
         except NotFoundError:
             self.current = None
 
-    def staging(self) -> AbstractContextManager[Path]:
-        """A folder for unfinished work, removed at the end."""
-        return staging_folder(self.folder)
-
     def adopt(self, staged: Path, name: str) -> Segment:
         """Move a finished segment in. It is kept even if this run never commits."""
         target = self.folder / SEGMENTS / name
         if target.exists() and not _is_intact(target):
             self._remove([target])
         if not target.exists():
-            sync_tree(staged)
-            staged.rename(target)
-            sync_folder(target.parent)
+            move_in(staged, target)
         return Segment(target)
 
     def leftovers(self, profile: Json) -> list[Segment]:
         """Segments that an interrupted run finished and no manifest names."""
         named = set(self.current.manifest.segments) if self.current is not None else set()
         segments = []
-        for folder in _ours(self.folder / SEGMENTS):
+        for folder in ours(self.folder / SEGMENTS):
             # What is damaged goes with all that is unused, after the commit.
             unused = folder.name not in named and _is_intact(folder)
             if unused and (segment := Segment(folder)).about["profile"] == profile:
@@ -152,8 +146,8 @@ class CatalogWriter:
 
     def sweep(self) -> None:
         """Remove unfinished work of runs that were killed; the lock says none is running."""
-        for folder in (self.folder / STAGING).iterdir():
-            remove_ours(folder)
+        for folder in ours(self.folder / STAGING):
+            shutil.rmtree(folder, ignore_errors=True)
         for left in (path for path in self.folder.iterdir() if UNFINISHED.fullmatch(path.name)):
             left.unlink(missing_ok=True)
         if self.current is not None:
@@ -172,19 +166,19 @@ class CatalogWriter:
         current = self.current.manifest if self.current is not None else None
         parts = current.parts if current is not None else {}
         used = {entry.folder(self.folder, name) for name, entry in parts.items()}
-        for generation in _ours(self.folder / GENERATIONS):
+        for generation in ours(self.folder / GENERATIONS):
             if any(part.parent == generation for part in used):
                 self._remove(part for part in generation.iterdir() if part not in used)
             else:
                 self._remove([generation])
         if segments and current is not None:
-            stored = _ours(self.folder / SEGMENTS)
+            stored = ours(self.folder / SEGMENTS)
             self._remove(folder for folder in stored if folder.name not in current.segments)
 
     def _remove(self, paths: Iterable[Path]) -> None:
         """Take folders out, each in one step: half removed, it could be taken for a whole one."""
         for path in paths:
-            with self.staging() as gone:
+            with staging_folder(self.folder) as gone:
                 path.rename(gone / path.name)
 
     def _merge_small(
@@ -203,7 +197,7 @@ class CatalogWriter:
         if not victims:
             return records, segments
         moved = [row for row, name in enumerate(names) if name in victims]
-        with self.staging() as folder:
+        with staging_folder(self.folder) as folder:
             with SegmentWriter(folder) as writer:
                 merged = _copy(records.take(moved), segments, writer)
                 name = writer.finish(merged, profile)
@@ -261,28 +255,18 @@ class Draft:
     def write(self, name: str, key: str, write: Callable[[Path], object]) -> Part:
         """Add a part, whose files a function writes into a folder. Without a `key` the part is
         made again by the next update."""
-        writer = self._writer
-        with writer.staging() as folder:
+        catalog = self._writer.folder
+        with staging_folder(catalog) as folder:
             write(folder)
             if name.removesuffix(UNUSED) in TWICE:
                 write_twice(folder)
-            return self.adopt(name, key, folder)
-
-    def adopt(self, name: str, key: str, written: Path) -> Part:
-        """Add a part whose files are written already, in a folder of the catalog's staging."""
-        entry = PartEntry.of(self._generation, key, written)
-        target = entry.folder(self._writer.folder, name)
-        make_folder(target.parent)
-        sync_tree(written)
-        written.rename(target)
-        sync_folder(target.parent)
+            entry = PartEntry.of(self._generation, key, folder)
+            target = entry.folder(catalog, name)
+            make_folder(target.parent)
+            move_in(folder, target)
         self._entries[name] = entry
         self._parts[name] = Part(target, entry)
         return self._parts[name]
-
-    def staging(self) -> AbstractContextManager[Path]:
-        """A folder for unfinished work, removed at the end."""
-        return self._writer.staging()
 
     def published(self) -> CatalogReader:
         """The draft, so that another process can open it by the reader's `manifest_file`."""
@@ -323,11 +307,6 @@ def _same(old: Manifest, new: Manifest) -> bool:
     return stored[0] == stored[1] and replace(old, roots=()) == replace(
         new, roots=(), generation=old.generation
     )
-
-
-def _ours(folder: Path) -> list[Path]:
-    """The folders below one of the catalog's that bear a name which dovetail gives."""
-    return [path for path in sorted(folder.iterdir()) if is_ours(path.name) and path.is_dir()]
 
 
 def _refuse_foreign(path: Path) -> None:
@@ -376,31 +355,16 @@ def _copy(records: Records, segments: dict[str, Segment], writer: SegmentWriter)
     names = np.repeat(
         records.tables["segment"].to_numpy(zero_copy_only=False), np.diff(records.bounds)
     )
-    moved = [
-        _copied(
-            records.columns.slice(at, _AT_ONCE),
-            names[at : at + _AT_ONCE].tolist(),
-            segments,
-            writer,
-        )
-        for at in range(0, len(names), _AT_ONCE)
-    ]
-    columns = pa.concat_tables([COLUMNS.empty_table(), *moved]).combine_chunks()
-    return Records(records.tables, columns).with_column("segment", [""] * len(records))
-
-
-def _copied(
-    columns: pa.Table, names: Sequence[str], segments: dict[str, Segment], writer: SegmentWriter
-) -> pa.Table:
-    """Copy the arrays of some columns, given the segment of each; returns their new records."""
-    rows = columns.to_pylist()
-    for name, column in zip(names, rows, strict=True):
-        old = segments[name]
-        values = old.placed(column)
-        *_, column["hashes_at"], column["counts_at"] = writer.add_value_hashes([values])
-        for form in column["views"]:
-            values = old.placed(form)
-            *_, form["hashes_at"], form["counts_at"] = writer.add_value_hashes([values])
-        phrases = old.phrases(column["phrases_at"], column["phrases"])
-        column["phrases_at"], _ = writer.add_phrases([phrases])
-    return pa.Table.from_pylist(rows, COLUMNS)
+    moved = [COLUMNS.empty_table()]
+    for at in range(0, len(names), _AT_ONCE):
+        columns = records.columns.slice(at, _AT_ONCE).to_pylist()
+        for name, column in zip(names[at : at + _AT_ONCE], columns, strict=True):
+            old = segments[name]
+            for placed in (column, *column["views"]):
+                values = old.placed(placed)
+                *_, placed["hashes_at"], placed["counts_at"] = writer.add_value_hashes([values])
+            phrases = old.phrases(column["phrases_at"], column["phrases"])
+            column["phrases_at"], _ = writer.add_phrases([phrases])
+        moved.append(pa.Table.from_pylist(columns, COLUMNS))
+    together = pa.concat_tables(moved).combine_chunks()
+    return Records(records.tables, together).with_column("segment", [""] * len(records))

@@ -33,7 +33,7 @@ LABORATORY_MISSING = "dovetail bench is a package of its own: pip install doveta
 # Our commands in the order of the help page, each in the module that it is loaded from.
 _COMMANDS = {
     "index": "catalog",
-    "describe": "describe",
+    "describe": "catalog",
     "ask": "ask",
     "search": "ask",
     "tables": "catalog",
@@ -43,8 +43,8 @@ _COMMANDS = {
     "domains": "show",
     "sql": "sql",
     "doctor": "doctor",
-    "check": "catalog",
-    "repair": "catalog",
+    "check": "doctor",
+    "repair": "doctor",
     "mcp": "serve",
     "serve": "serve",
     "demo": "demo",
@@ -161,8 +161,8 @@ def _run() -> None:
 
 
 def _complain(error: DovetailError | OSError) -> int:
-    """Say in one line what failed; returns the exit code."""
-    from dovetail.text import printable
+    """Say in a sentence what failed; returns the exit code."""
+    from dovetail.cli.output import note
 
     if isinstance(error, DovetailError):
         message = str(error)
@@ -173,7 +173,7 @@ def _complain(error: DovetailError | OSError) -> int:
         message += error.strerror or str(error)
         # The interpreter must not fail once more over output that cannot be written.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.stderr.write(f"dovetail: {printable(message)}\n")
+    note(message)
     return 2 if isinstance(error, UsageError) else 1
 
 

@@ -1,24 +1,25 @@
-"""The commands that make, show and mend a catalog: index, tables, check, repair."""
+"""The commands that make a catalog, have a language model describe it, and list it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dovetail.cli.describe import describe_tables
 from dovetail.cli.output import (
     CatalogOption,
     EmbedderOption,
     JsonOption,
     LLMOption,
+    NoCacheOption,
     QuietOption,
     SourceOption,
     console,
+    note,
     open_catalog,
     print_json,
     print_line,
@@ -26,7 +27,7 @@ from dovetail.cli.output import (
     rich_table,
     settings_for,
 )
-from dovetail.errors import UsageError
+from dovetail.errors import MissingModelError, UsageError
 from dovetail.text import count
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
 
     from dovetail.api.catalog import Catalog
     from dovetail.domain import Skipped, Table
-    from dovetail.offline.summary import UpdateSummary
+    from dovetail.offline.describe import DescribePlan
+    from dovetail.offline.summary import DescribeSummary, UpdateSummary
 
 # So many tables of a source that were skipped for the same reason are one line.
 _MANY_SKIPPED = 5
@@ -167,6 +169,61 @@ def index(
         raise typer.Exit(1)
 
 
+def describe(
+    catalog: CatalogOption = None,
+    llm: LLMOption = None,
+    no_cache: NoCacheOption = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Print what it would take and each request; send nothing."),
+    ] = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Have a language model describe tables: a sentence each, and what cryptic columns mean.
+
+    Only tables that it has not described yet are asked about; comments that people wrote win. It
+    can be stopped: what is finished is kept, and the next run goes on. Where the model fails, the
+    rest is told and the exit code is 1.
+    """
+    opened = open_catalog(catalog, llm=llm, llm_cache=False if no_cache else None)
+    if not dry_run and not opened.settings.llm:
+        raise MissingModelError("describing tables")
+    if dry_run:
+        plan = opened.describe_plan()
+        requests = opened.preview() if opened.settings.llm else []
+        if as_json:
+            print_json({"catalog": str(opened.folder), "plan": asdict(plan), "requests": requests})
+            return
+        print_line(_plan_line(plan))
+        if requests:
+            print_json({"requests": requests})
+        return
+    summary = describe_tables(opened, show=not (quiet or as_json))
+    if as_json:
+        print_json({"catalog": str(opened.folder), "descriptions": asdict(summary)})
+    if summary.failed:
+        raise typer.Exit(1)
+
+
+def describe_tables(opened: Catalog, *, show: bool) -> DescribeSummary:
+    """Describe the tables of a catalog; what it will take and what it came to is shown."""
+    if show:
+        print_line(_plan_line(opened.describe_plan()))
+    try:
+        with progress_bar(show=show) as on_progress:
+            summary = opened.describe(on_progress=on_progress)
+    except KeyboardInterrupt:
+        note(f"stopped; dovetail describe -C {opened.folder} goes on")
+        raise
+    if show:
+        _print_described(summary)
+    elif summary.failed:
+        failed = count(len(summary.failed), "table")
+        note(f"{failed} not described: {summary.failed[0].reason}")
+    return summary
+
+
 def tables(
     patterns: Annotated[
         list[str] | None,
@@ -206,65 +263,25 @@ def tables(
         print_json({"catalog": str(opened.folder), "matching": len(chosen), "tables": rows})
         return
     screen = console()
-    notes = [
-        family.words(table.id) if family else ""
-        for table in shown
-        for family in [families.of(table.id)]
-    ]
+    members = [families.of(table.id) for table in shown]
+    words = [one.words(table.id) if one else "" for one, table in zip(members, shown, strict=True)]
     several = len({table.source for table in opened.ids}) > 1
-    screen.print(_listing(shown, notes, with_source=several))
+    screen.print(_listing(shown, words, with_source=several))
     if len(shown) < len(opened):
         screen.print(f"{len(shown):,} of {len(opened):,} tables")
 
 
-def check(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
-    """Read every file of a catalog, and name those that are damaged."""
-    from dovetail.api.building import check
-
-    settings = settings_for(catalog)
-    damages = check(settings.catalog, settings)
-    if as_json:
-        print_json({"catalog": settings.catalog, "damaged": [each.to_dict() for each in damages]})
-    else:
-        for damage in damages:
-            print_line(str(damage))
-        told = (
-            f"mend it: dovetail repair -C {settings.catalog}" if damages else "nothing is damaged"
-        )
-        print_line(f"{settings.catalog}: {told}")
-    if damages:
-        raise typer.Exit(1)
-
-
-def repair(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
-    """Make what is damaged of a catalog again, and nothing else."""
-    from dovetail.api.building import repair
-
-    settings = settings_for(catalog)
-    result = repair(settings.catalog, settings)
-    if as_json:
-        print_json({"catalog": settings.catalog, **result.to_dict()})
-    else:
-        for damage in result.damaged:
-            left = damage in result.left
-            print_line(f"{'Not mended' if left else 'Mended'}: {damage}")
-        if not result.damaged:
-            print_line(f"{settings.catalog}: nothing is damaged")
-    if result.left:
-        raise typer.Exit(1)
-
-
-def _listing(shown: Sequence[Table], notes: Sequence[str], *, with_source: bool) -> RichTable:
+def _listing(shown: Sequence[Table], families: Sequence[str], *, with_source: bool) -> RichTable:
     """Tables with a line each; in a narrow terminal the keys are cut first, and then the source."""
-    more = [*(["source"] if with_source else []), *(["family"] if any(notes) else [])]
+    more = [*(["source"] if with_source else []), *(["family"] if any(families) else [])]
     heads = ["table", "rows", "columns", *more, "keys"]
     listing = rich_table(*heads, wrap=False)
     listing.columns[0].min_width = max((len(table.name) for table in shown), default=0)
-    for table, note in zip(shown, notes, strict=True):
+    for table, family in zip(shown, families, strict=True):
         unique = [column.name for column in table.columns if column.profile.unique]
         keys = ", ".join(unique[:3]) + (" …" if len(unique) > 3 else "")
         cells = [table.id.source] if with_source else []
-        cells += [note] if any(notes) else []
+        cells += [family] if any(families) else []
         listing.add_row(table.name, f"{table.rows:,}", str(len(table.columns)), *cells, keys)
     return listing
 
@@ -334,6 +351,37 @@ def _skipped_lines(skipped: Sequence[Skipped]) -> Iterator[str]:
             reported.add(kind)
             named = ", ".join(tables[:3])
             yield f"{len(tables):,} tables of {skip.source} ({named}, …): {skip.reason}"
+
+
+def _plan_line(plan: DescribePlan) -> str:
+    """What describing will take, in a line."""
+    if not plan.tables:
+        return f"All {plan.described:,} logical tables are described."
+    total = plan.tables + plan.described
+    cost = f", about {plan.cost:.4f} in price" if plan.cost else ""
+    return (
+        f"{plan.tables:,} of {total:,} logical tables to describe: {plan.requests:,} requests, "
+        f"about {plan.tokens_in:,} tokens in and {plan.tokens_out:,} out{cost}."
+    )
+
+
+def _print_described(summary: DescribeSummary) -> None:
+    counts = {
+        "written": summary.written,
+        "kept": summary.reused,
+        "pending": summary.pending,
+        "failed": len(summary.failed),
+    }
+    parts = [f"{count:,} {name}" for name, count in counts.items() if count]
+    tokens = f"{summary.tokens_in:,} tokens in, {summary.tokens_out:,} out"
+    cost = f", cost {summary.cost:.4f}" if summary.cost else ""
+    print_line(f"Described by {summary.model}: {', '.join(parts)} ({tokens}{cost}).")
+    reasons: dict[str, list[str]] = {}
+    for skip in summary.failed:
+        reasons.setdefault(skip.reason, []).append(skip.table)
+    for reason, tables in reasons.items():
+        named = ", ".join(tables[:3]) + (f" and {len(tables) - 3:,} more" if tables[3:] else "")
+        print_line(f"Not described: {named}: {reason}")
 
 
 def print_overview(summary: UpdateSummary[Catalog]) -> None:

@@ -1,4 +1,4 @@
-"""The command that says what stands in the way, and what mends it."""
+"""The commands that say what stands in the way, name what is damaged of a catalog, and mend it."""
 
 from __future__ import annotations
 
@@ -33,4 +33,41 @@ def doctor(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
             print_line(f"{one.part}, {one.subject}: {one.remedy}")
         print_line(f"{count(len(wrong), 'thing')} to mend" if wrong else "All is well.")
     if wrong:
+        raise typer.Exit(1)
+
+
+def check(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
+    """Read every file of a catalog, and name those that are damaged."""
+    from dovetail.offline.repair import check
+
+    settings = settings_for(catalog)
+    damages = check(settings.catalog, settings)
+    if as_json:
+        print_json({"catalog": settings.catalog, "damaged": [each.to_dict() for each in damages]})
+    else:
+        for damage in damages:
+            print_line(str(damage))
+        told = (
+            f"mend it: dovetail repair -C {settings.catalog}" if damages else "nothing is damaged"
+        )
+        print_line(f"{settings.catalog}: {told}")
+    if damages:
+        raise typer.Exit(1)
+
+
+def repair(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
+    """Make what is damaged of a catalog again, and nothing else."""
+    from dovetail.offline.repair import repair
+
+    settings = settings_for(catalog)
+    result = repair(settings.catalog, settings)
+    if as_json:
+        print_json({"catalog": settings.catalog, **result.to_dict()})
+    else:
+        for damage in result.damaged:
+            left = damage in result.left
+            print_line(f"{'Not mended' if left else 'Mended'}: {damage}")
+        if not result.damaged:
+            print_line(f"{settings.catalog}: nothing is damaged")
+    if result.left:
         raise typer.Exit(1)

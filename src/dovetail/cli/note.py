@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -129,9 +130,7 @@ def list_notes(catalog: CatalogOption = None, as_json: JsonOption = False) -> No
     bad = {problem.line for problem in notes.problems}
     entries = [entry for entry in read_entries(file)[0] if entry.line not in bad]
     if as_json:
-        rows = [
-            {"line": e.line, "section": e.section, "key": e.key, "value": e.value} for e in entries
-        ]
+        rows = [asdict(entry) for entry in entries]
         problems = [{"line": each.line, "problem": each.text} for each in notes.problems]
         print_json({"file": str(file), "notes": rows, "problems": problems})
     else:
@@ -160,10 +159,7 @@ def suggest(
         for each in proposals:
             write_note(opened.reader, each.section, each.key, each.value)
     if as_json:
-        rows: list[dict[str, Any]] = [
-            {"section": p.section, "key": p.key, "value": p.value, "why": p.why} for p in proposals
-        ]
-        print_json({"proposals": rows, "written": write})
+        print_json({"proposals": [asdict(each) for each in proposals], "written": write})
         return
     if not proposals:
         print_line("Nothing to propose: tell which tables were right with dovetail feedback.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import dovetail
 from dovetail.domain.tables import with_source_names
 from dovetail.errors import UsageError
 from dovetail.text import confidence_word, printable, printable_lines
@@ -98,18 +100,16 @@ def settings_for(catalog: Path | None, **given: Any) -> Settings:
 
 def open_catalog(catalog: Path | None, **given: Any) -> Catalog:
     """The catalog that the command line or the settings name, with what the command line gives."""
-    from dovetail.api.catalog import Catalog
-
     settings = settings_for(catalog, **given)
-    opened = Catalog.open(settings.catalog, settings)
+    opened = dovetail.open(settings.catalog, settings)
     _names.update(opened.reader.source_names)
     return opened
 
 
-def shortened(text: str) -> str:
-    """A text in which tables stand behind short names of their sources, where those are long."""
+def shortened(text: str, longest: int = _LONG) -> str:
+    """A text in which tables stand behind short names of their sources, where those are longer."""
     for label, name in _names.items():
-        if len(label) > _LONG:
+        if len(label) > longest:
             if text == label:
                 return cut_middle(name)
             text = text.replace(f"{label}::", f"{name}::")
@@ -281,8 +281,12 @@ def print_lines(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """A line on standard error: what the user should know and the result does not say."""
-    sys.stderr.write(f"dovetail: {printable(text)}\n")
+    """A sentence on standard error: what the user should know and the result does not say, or what
+    failed. It has as many lines as the terminal needs; elsewhere it is one line."""
+    told = f"dovetail: {printable(shortened(text, 0))}"
+    if sys.stderr.isatty():
+        told = "\n".join(_folded(told, shutil.get_terminal_size((_NARROW, 24)).columns))
+    sys.stderr.write(f"{told}\n")
 
 
 def print_line(text: str) -> None:

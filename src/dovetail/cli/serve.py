@@ -12,6 +12,10 @@ import typer
 from dovetail.cli.output import CatalogOption, settings_for
 from dovetail.errors import MissingExtraError, UsageError
 
+TablesOption = Annotated[
+    list[str] | None,
+    typer.Option("--tables", metavar="PATTERN", help="Tables that may be seen; repeatable. [all]"),
+]
 # How the C library's mallopt calls the number of its stores.
 _ARENAS = -8
 
@@ -23,10 +27,7 @@ def serve(
         Path | None,
         typer.Option(metavar="FILE", help="Who may ask: TOML with names and SHA-256 of tokens."),
     ] = None,
-    tables: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATTERN", help="Tables that may be seen; repeatable. [all]"),
-    ] = None,
+    tables: TablesOption = None,
     per_minute: Annotated[
         int, typer.Option(metavar="N", min=1, help="Requests of one caller in a minute.")
     ] = 600,
@@ -58,8 +59,10 @@ def serve(
     except ImportError:
         raise MissingExtraError("the REST server", "server") from None
     _prepare_process()
+    from dovetail.serve import is_this_machine
     from dovetail.serve.asking import Asking
-    from dovetail.serve.guarded import RequestLimits, is_this_machine, read_access
+    from dovetail.serve.connections import bounded
+    from dovetail.serve.guarded import RequestLimits, read_access
     from dovetail.serve.live_catalog import LiveCatalog
     from dovetail.serve.rest import rest_app
 
@@ -85,7 +88,7 @@ def serve(
     try:
         uvicorn.run(
             app, host=host, port=port, log_level="warning", access_log=False,
-            server_header=False, timeout_graceful_shutdown=10,
+            server_header=False, timeout_graceful_shutdown=10, **bounded(),
         )  # fmt: skip
     finally:
         asking.close()
@@ -98,10 +101,7 @@ def mcp(
             metavar="HOST:PORT", help="Serve over HTTP here (/mcp) instead of standard input."
         ),
     ] = None,
-    tables: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATTERN", help="Tables that may be seen; repeatable. [all]"),
-    ] = None,
+    tables: TablesOption = None,
     notes: Annotated[
         bool,
         typer.Option(

@@ -114,32 +114,33 @@ def give(answer: Answer, form: Form) -> None:
 def _print_table(answer: Answer) -> None:
     import pyarrow as pa
 
-    from dovetail.answer.results import cell_text, python_rows
+    from dovetail.answer.results import cell_text, python_values
 
     screen = console()
     for table, name in answer.names.items():
         if name not in (table.name, str(table)):
             print_line(f"{table} is called {name} here")
+    shown = answer.rows.slice(0, _SHOWN).columns
     numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
     print_rows(
         answer.columns,
-        [list(map(cell_text, row)) for row in python_rows(answer.rows.slice(0, _SHOWN))],
+        [list(map(cell_text, row)) for row in zip(*map(python_values, shown), strict=True)],
         [any(is_number(field.type) for is_number in numbers) for field in answer.rows.schema],
     )
-    shown = f", the first {_SHOWN} shown" if answer.rows.num_rows > _SHOWN else ""
+    more = f", the first {_SHOWN} shown" if answer.rows.num_rows > _SHOWN else ""
     seconds = sum(answer.seconds.values())
-    screen.print(f"{count(answer.rows.num_rows, 'row')}{shown} ({seconds:.2f} s)")
+    screen.print(f"{count(answer.rows.num_rows, 'row')}{more} ({seconds:.2f} s)")
     for warning in answer.warnings:
         print_line(f"Note: {warning}")
 
 
 def _csv(answer: Answer) -> str:
-    from dovetail.answer.results import cell_text, python_rows
+    from dovetail.answer.results import cell_text
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(answer.columns)
-    writer.writerows(map(cell_text, row) for row in python_rows(answer.rows))
+    writer.writerows(map(cell_text, row) for row in answer.tuples())
     return text.getvalue()
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail.domain.descriptions import DICTIONARY, PERSON, Description, warns_off
-from dovetail.domain.joins import JoinEdge
-from dovetail.domain.key_domains import DomainColumn, KeyDomain
+from dovetail.domain.joins import DomainColumn, JoinEdge, KeyDomain
 from dovetail.domain.results import (
     CAUTIONS,
     EXPLANATION,
@@ -17,17 +15,21 @@ from dovetail.domain.results import (
     TableSet,
 )
 from dovetail.domain.tables import (
+    DICTIONARY,
     NO_KEYS,
+    PERSON,
     Column,
     ColumnProfile,
     DeclaredForeignKey,
     DeclaredKeys,
+    Description,
     Estimate,
     HasId,
     Kind,
     Skipped,
     Table,
     TableId,
+    warns_off,
 )
 
 __all__ = [

@@ -17,8 +17,6 @@ from dovetail.text import confidence_word, count, cut
 # Characters of the question in a `repr`, tables and members of a family that are named in a line,
 # and tables that are nearest where none fits.
 _WIDTH, _NAMED, _NEAREST = 60, 6, 3
-# Stages that add tables in order to connect a set.
-_CONNECTING = ("connect", "adjust")
 # The fact of a stage that says: a selector looked, and no table answers the question. Beside it may
 # stand which tables come nearest, and the words of the question that no table covers. Under
 # EXPLANATION the stage of `graph` says what decided, where that was asked for.
@@ -73,7 +71,7 @@ class Ranked(list[Candidate]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Chosen(HasId):
-    """A table in a set: at which stage it came in (search, select, adjust, ...), and why.
+    """A table in a set: at which stage it came in (search, select, connect, ...), and why.
 
     `also` names the other members of its family: copies, and slices that the question does not ask
     for; `dovetail families` says what each is. `part_of` is the family's name where the table is
@@ -97,7 +95,7 @@ class Chosen(HasId):
     @property
     def connects(self) -> bool:
         """Whether it is there for the other tables alone, whatever the question says of it."""
-        return self.stage in _CONNECTING
+        return self.stage == "connect"
 
     @property
     def why(self) -> str:
@@ -289,12 +287,12 @@ class TableSet:
         """A compact schema of the tables: example values in comments, and how they join."""
         return ddl(self.details, self.joins, names=self.names)
 
-    def join_sql(self, dialect: str = "duckdb") -> str:
+    def join_sql(self) -> str:
         """A `FROM` clause over the tables along their joins, transforms of keys included.
 
-        `dialect` is `duckdb`, which `sql` and `answer` speak, or `sqlite`.
+        It is DuckDB's, which `sql` and `answer` speak.
         """
-        return join_sql(self.ids, self.joins, names=self.names, dialect=dialect)
+        return join_sql(self.ids, self.joins, names=self.names)
 
     def to_dict(self) -> dict[str, Any]:
         """The set as JSON has it: what `dovetail ask --json` prints."""

@@ -21,7 +21,6 @@ def ddl(
     *,
     names: Mapping[TableId, str] | None = None,
     examples: int = 3,
-    dialect: str = "duckdb",
 ) -> str:
     """`CREATE TABLE` for each table, with example values, and then how they join.
 
@@ -40,7 +39,7 @@ def ddl(
         parts.append(_table(table, called, list(_foreign(table, called, by_id, created)), examples))
     parts += [_union(group, called) for group in slices(tables)]
     shown = [edge for edge in joins if {edge.left, edge.right} <= called.keys()]
-    lines = [_join(edge, called, dialect) for edge in shown]
+    lines = [_join(edge, called) for edge in shown]
     if lines:
         parts.append("\n".join(["-- joins", *lines]))
     return "\n\n".join(parts) + "\n" if parts else ""
@@ -200,7 +199,7 @@ def _example(text: str, kind: Kind) -> str:
     return text if kind in (Kind.INTEGER, Kind.REAL, Kind.BOOLEAN) else f"'{text}'"
 
 
-def _join(edge: JoinEdge, names: Mapping[TableId, str], dialect: str) -> str:
+def _join(edge: JoinEdge, names: Mapping[TableId, str]) -> str:
     after = f", {transform_words(edge.transform)}" if edge.transform else ""
-    condition = one_line(edge.condition(names, dialect))
+    condition = one_line(edge.condition(names))
     return f"-- {condition}  ({edge.cardinality}{after})"

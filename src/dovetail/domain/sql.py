@@ -1,8 +1,7 @@
 """What SQL takes: names in quotes, what a query calls tables, and transforms of keys.
 
 A transform is what must be done to the values of two columns before they match. Each is exact: it
-is the same function on both sides, and its SQL finds the rows that join evidence counted, in DuckDB
-and in SQLite alike.
+is the same function on both sides, and its SQL finds the rows that join evidence counted.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from dovetail.domain.tables import TableId
 from dovetail.errors import SourceError
@@ -35,8 +33,7 @@ _RESERVED = frozenset(_WORDS.split())
 # What stands between the parts of a code, and goes when punctuation is dropped.
 PUNCTUATION = " -_./#:,"
 _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
-# Names are in any case with their accents: the commonest of Latin-1, since SQLite, which replaces
-# one after the other, takes no more than two dozen within each other.
+# Names are in any case with their accents: the commonest of Latin-1.
 ACCENTED = "ÁÀÂÃÄÅÇÉÈÊÍÑÓÔÕÖØÚÜ"
 
 # A table's name has at most so many parts: database, schema, name.
@@ -50,78 +47,38 @@ _CUT = re.compile(rf"{CUT}:([a-z0-9|]*):([a-z0-9]*)")
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """A transform by name: what it does in words, and its SQL over a column, by dialect."""
+    """What a transform does: in words, and as SQL over a column."""
 
-    name: str
     words: str
-    duckdb: Callable[[str], str]
-    sqlite: Callable[[str], str]
+    sql: Callable[[str], str]
 
 
 def _text(column: str) -> str:
     return f"CAST({column} AS VARCHAR)"
 
 
-def _dropped(column: str) -> str:
-    """SQLite: without punctuation, in lower case; it has no function that maps characters."""
-    for mark in PUNCTUATION:
-        column = f"replace({column}, '{mark}', '')"
-    return f"lower({column})"
+def _punctuated(column: str) -> str:
+    return f"translate({_text(column)}, '{_UPPER}{PUNCTUATION}', '{_LOWER}')"
 
 
-def _accents_lowered(column: str) -> str:
-    """SQLite: with accented letters in lower case, which its lower() leaves."""
-    for letter in ACCENTED:
-        column = f"replace({column}, '{letter}', '{letter.lower()}')"
-    return column
-
-
-def _number(text: str) -> str:
-    """SQLite: the number that a text is, NULL for any other; CAST alone would make 0 of those."""
-    return f"CASE WHEN {text} NOT GLOB '*[^0-9.]*' THEN CAST(nullif({text}, '') AS INTEGER) END"
-
-
-# DuckDB's own lower() also folds letters beyond ASCII; SQLite's does not, and neither do we.
+# DuckDB's own lower() also folds letters beyond ASCII; other systems' does not, and neither do we.
 TRANSFORMS = {
-    transform.name: transform
-    for transform in (
-        Transform(
-            CASE,
-            "after folding case",
-            lambda column: (
-                f"translate(trim({_text(column)}), '{_UPPER}{ACCENTED}', "
-                f"'{_LOWER}{ACCENTED.lower()}')"
-            ),
-            lambda column: _accents_lowered(f"lower(trim({column}))"),
+    CASE: Transform(
+        "after folding case",
+        lambda column: (
+            f"translate(trim({_text(column)}), '{_UPPER}{ACCENTED}', '{_LOWER}{ACCENTED.lower()}')"
         ),
-        Transform(
-            PUNCTUATED,
-            "after dropping punctuation and folding case",
-            lambda column: f"translate({_text(column)}, '{_UPPER}{PUNCTUATION}', '{_LOWER}')",
-            _dropped,
-        ),
-        Transform(
-            ZEROS,
-            "after stripping leading zeros",
-            lambda column: f"TRY_CAST(trim({_text(column)}) AS BIGINT)",
-            lambda column: _number(f"trim({column})"),
-        ),
-        Transform(
-            PREFIX,
-            "after stripping prefixes, punctuation and leading zeros",
-            lambda column: (
-                f"TRY_CAST(ltrim(translate({_text(column)}, '{_UPPER}{PUNCTUATION}', '{_LOWER}'), "
-                f"'{_LOWER}') AS BIGINT)"
-            ),
-            lambda column: _number(f"ltrim({_dropped(column)}, '{_LOWER}')"),
-        ),
-        Transform(
-            DAY,
-            "after cutting times to days",
-            lambda column: f"substr({_text(column)}, 1, 10)",
-            lambda column: f"substr({column}, 1, 10)",
-        ),
-    )
+    ),
+    PUNCTUATED: Transform("after dropping punctuation and folding case", _punctuated),
+    ZEROS: Transform(
+        "after stripping leading zeros",
+        lambda column: f"TRY_CAST(trim({_text(column)}) AS BIGINT)",
+    ),
+    PREFIX: Transform(
+        "after stripping prefixes, punctuation and leading zeros",
+        lambda column: f"TRY_CAST(ltrim({_punctuated(column)}, '{_LOWER}') AS BIGINT)",
+    ),
+    DAY: Transform("after cutting times to days", lambda column: f"substr({_text(column)}, 1, 10)"),
 }
 
 
@@ -142,29 +99,14 @@ def _cut(front: str, back: str) -> Transform:
         if text
     ]
 
-    def duckdb(column: str) -> str:
+    def sql(column: str) -> str:
         ends = "|".join([f"^(?:{front})"] * bool(front) + [f"{back}$"] * bool(back))
-        cut = TRANSFORMS[PUNCTUATED].duckdb(column)
+        cut = _punctuated(column)
         cut = f"regexp_replace({cut}, '{ends}', '', 'g')" if ends else cut
         return f"regexp_replace({cut}, '^0+([0-9]+)$', '\\1')"
 
-    def sqlite(column: str) -> str:
-        text = _dropped(column)
-        cases = [
-            f"WHEN {text} LIKE '{begin}%' THEN substr({text}, {len(begin) + 1})"
-            for begin in front.split("|")
-            if begin
-        ]
-        text = f"CASE {' '.join(cases)} ELSE {text} END" if cases else text
-        if back:
-            cut = f"substr({text}, 1, length({text}) - {len(back)})"
-            text = f"CASE WHEN {text} LIKE '%{back}' THEN {cut} ELSE {text} END"
-        number = f"coalesce(nullif(ltrim({text}, '0'), ''), '0')"
-        return f"CASE WHEN {text} NOT GLOB '*[^0-9]*' THEN {number} ELSE {text} END"
-
     dropped = " and ".join(filter(None, (", ".join(("punctuation", *said)), "leading zeros")))
-    words = f"after dropping {dropped}, and folding case"
-    return Transform(CUT, words, duckdb, sqlite)
+    return Transform(f"after dropping {dropped}, and folding case", sql)
 
 
 def rung(transform: str) -> str:
@@ -192,16 +134,14 @@ def transform_words(name: str) -> str:
     return transform.words if transform else ""
 
 
-def transformed_sql(name: str, column: str, dialect: str = "duckdb") -> str:
+def transformed_sql(name: str, column: str) -> str:
     """A column, quoted as SQL has it, with a transform applied; as it is without one.
 
     >>> transformed_sql("zeros", "t.no"), transformed_sql("", "t.no")
     ('TRY_CAST(trim(CAST(t.no AS VARCHAR)) AS BIGINT)', 't.no')
     """
     transform = _transform(name)
-    if transform is None:
-        return column
-    return (transform.sqlite if dialect == "sqlite" else transform.duckdb)(column)
+    return transform.sql(column) if transform else column
 
 
 _FOLDED = str.maketrans(_UPPER + ACCENTED, _LOWER + ACCENTED.lower())
@@ -309,20 +249,17 @@ class QueryNames:
         alike = self._alike.get(table.name.casefold(), [])
         if len(alike) <= 1:
             return table.name
-        others = [other for other in alike if other != table]
+        others = (other.longer_names() for other in alike if other != table)
+        taken = {name.casefold() for names in others for name in names}
         for name in table.longer_names():
             folded = name.casefold()
-            if folded not in self._alike and not any(map(partial(_goes_by, name=folded), others)):
+            if folded not in self._alike and folded not in taken:
                 return name
         return str(table)
 
     def of(self, ids: Iterable[TableId]) -> dict[TableId, str]:
         """The names of some tables."""
         return {table: self[table] for table in ids}
-
-
-def _goes_by(table: TableId, *, name: str) -> bool:
-    return any(longer.casefold() == name for longer in table.longer_names())
 
 
 def query_names(ids: Iterable[TableId]) -> dict[TableId, str]:

@@ -7,7 +7,6 @@ import os
 import queue
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -19,6 +18,7 @@ from uuid import uuid4
 from dovetail.errors import EngineError
 from dovetail.plugins import resolve
 from dovetail.ports import Json, Replies, Reply, Tick
+from dovetail.process import pipes, start
 
 # Starting a worker takes as long as reading about so many bytes; below that it does not pay.
 _WORTH_A_WORKER = 24 << 20
@@ -83,7 +83,7 @@ class _WorkerPool:
         self._todo = iter(range(len(jobs)))
         self._news: queue.SimpleQueue[Json | Reply | Exception | None] = queue.SimpleQueue()
         # Every worker with what it writes to standard error.
-        self._processes: dict[subprocess.Popen[str], IO[bytes]] = {}
+        self._processes: dict[subprocess.Popen[bytes], IO[bytes]] = {}
         self._lock = threading.Lock()
         self._stopping = False
 
@@ -129,8 +129,8 @@ class _WorkerPool:
             return None if self._stopping else next(self._todo, None)
 
     def _do(
-        self, process: subprocess.Popen[str] | None, number: int
-    ) -> tuple[subprocess.Popen[str] | None, Reply | Exception]:
+        self, process: subprocess.Popen[bytes] | None, number: int
+    ) -> tuple[subprocess.Popen[bytes] | None, Reply | Exception]:
         """Have a job done by this worker, or by another when it dies over it."""
         status = ""
         for _ in range(_ATTEMPTS):
@@ -144,49 +144,35 @@ class _WorkerPool:
                 break
         return None, Reply(number, {}, lost=f"its worker died ({status})")
 
-    def _start(self) -> subprocess.Popen[str]:
+    def _start(self) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._stopping:
                 raise EngineError("the work was called off")
             complaints = tempfile.TemporaryFile()  # noqa: SIM115 - `_end` closes it
             try:
-                process = subprocess.Popen(
-                    # -P: no module of the current folder
-                    [sys.executable, "-P", "-m", "dovetail.engines.worker"],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=complaints,
-                    text=True,
-                    encoding="utf-8",
-                    start_new_session=True,  # Ctrl-C is for the caller, who then ends the workers
-                    env=self._environment(),
-                )
+                # A worker that is killed leaves nothing behind elsewhere.
+                kept = {"TMPDIR": str(self._into.absolute())}
+                process = start("dovetail.engines.worker", errors=complaints, variables=kept)
             except OSError as error:
                 complaints.close()
                 raise EngineError(_no_worker(str(error))) from None
             self._processes[process] = complaints
-        if process.stdout is None or not process.stdout.readline():
+        if not pipes(process)[1].readline():
             raise EngineError(_no_worker(self._end(process)))
         return process
 
-    def _environment(self) -> dict[str, str]:
-        """A worker finds the modules we have, and leaves nothing behind when it is killed."""
-        path = os.pathsep.join(filter(None, sys.path))
-        return {**os.environ, "PYTHONPATH": path, "TMPDIR": str(self._into.absolute())}
-
-    def _ask(self, process: subprocess.Popen[str], number: int) -> Json | None:
+    def _ask(self, process: subprocess.Popen[bytes], number: int) -> Json | None:
         """Have a worker do a job, and return its answer; None when it died over it."""
-        assert process.stdin is not None  # noqa: S101
-        assert process.stdout is not None  # noqa: S101
+        requests, answers = pipes(process)
         folder = str(self._into / str(number))
         request = {"task": self._task, "job": self._jobs[number], "folder": folder}
         try:
-            process.stdin.write(json.dumps(request) + "\n")
-            process.stdin.flush()
+            requests.write(json.dumps(request).encode() + b"\n")
+            requests.flush()
         except OSError:
             return None
-        for line in process.stdout:
-            if not line.endswith("\n"):  # cut off by its death
+        for line in answers:
+            if not line.endswith(b"\n"):  # cut off by its death
                 break
             message: Json = json.loads(line)
             if "tick" not in message:
@@ -194,18 +180,17 @@ class _WorkerPool:
             self._news.put(message["tick"])
         return None
 
-    def _end(self, process: subprocess.Popen[str]) -> str:
+    def _end(self, process: subprocess.Popen[bytes]) -> str:
         """Let a worker finish, and say how it did; ended once, there is nothing more to say."""
         if process not in self._processes:
             return "ended before"
-        if process.stdin is not None:
-            try:
-                process.stdin.close()
-            except OSError:
-                process.kill()
+        requests, answers = pipes(process)
+        try:
+            requests.close()
+        except OSError:
+            process.kill()
         status = process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+        answers.close()
         with self._processes.pop(process) as complaints:
             complaints.seek(0)
             lines = complaints.read().decode(errors="replace").strip().splitlines()
@@ -223,7 +208,7 @@ def _outcome(number: int, answer: Json) -> Reply | Exception:
     return Reply(number, answer["result"])
 
 
-def _call_off(processes: Sequence[subprocess.Popen[str]]) -> None:
+def _call_off(processes: Sequence[subprocess.Popen[bytes]]) -> None:
     """End workers: first asked to, so that they end in a server what they wait for there."""
     for process in processes:
         process.terminate()

@@ -5,40 +5,49 @@ that simply calls `dovetail.build` does not survive, and they speak pickle.
 
 A job may say how much memory this process may take for it, and how many seconds may pass until it
 tells that something is done. The limits are the system's: no library in here can hold them off.
+
+Where the caller is gone in the middle of a job, however it ended, nobody waits for the answer: the
+worker then leaves, as it does when it is called off.
 """
 
 from __future__ import annotations
 
-import json
 import os
+import select
 import signal
-import sys
+import threading
+import time
 from pathlib import Path
-from typing import TextIO
 
 from dovetail.errors import DovetailError, EngineError
 from dovetail.memory import bounded, ran_out, too_little
 from dovetail.plugins import resolve
 from dovetail.ports import Json, Tick
+from dovetail.process import Caller
+
+# How long what a job holds may take to be let go when nobody waits for it any more, in seconds.
+_GRACE = 5.0
+_GONE = select.POLLHUP | select.POLLERR
 
 
 def main() -> None:
     """Answer jobs until the input ends."""
     signal.signal(signal.SIGTERM, _leave)
-    # What a library prints must not end up between the answers.
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    _send(answers, {"ready": True})
-    for line in sys.stdin:
-        request = json.loads(line)
-        _send(answers, run(request["task"], request["job"], Path(request["folder"]), answers))
+    working = threading.Event()
+    threading.Thread(target=_leave_with_the_caller, args=(working,), daemon=True).start()
+    caller = Caller()
+    for request in caller.requests():
+        working.set()
+        answer = run(request["task"], request["job"], Path(request["folder"]), caller)
+        working.clear()
+        caller.send(answer)
 
 
-def run(task: str, job: Json, folder: Path, answers: TextIO) -> Json:
+def run(task: str, job: Json, folder: Path, caller: Caller) -> Json:
     """Do one job; whatever goes wrong with it is part of the answer."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        return {"result": limited(task, job, folder, lambda news: _send(answers, {"tick": news}))}
+        return {"result": limited(task, job, folder, lambda news: caller.send({"tick": news}))}
     except OSError as error:
         return {"error": error.strerror or str(error), "errno": error.errno}
     except DovetailError as error:
@@ -75,12 +84,16 @@ def _leave(*_: object) -> None:
     raise SystemExit(1)
 
 
-def _send(answers: TextIO, message: Json) -> None:
-    try:
-        answers.write(json.dumps(message) + "\n")
-        answers.flush()
-    except BrokenPipeError:  # the caller was killed, so nobody waits for what is left to do
-        raise SystemExit(1) from None
+def _leave_with_the_caller(working: threading.Event) -> None:
+    """End this process when the other end of its input is gone while it works."""
+    caller = select.poll()
+    caller.register(0, 0)
+    while not any(event & _GONE for _, event in caller.poll()):
+        time.sleep(_GRACE)  # it told of something else
+    working.wait()
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_GRACE)
+    os._exit(1)  # what it is in hears no signal
 
 
 if __name__ == "__main__":

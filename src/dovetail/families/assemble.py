@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dovetail.components import Components
 from dovetail.domain import TableId
-from dovetail.families.contents import FamilyTable
 from dovetail.families.family import Families, Family, FamilyMember, Role
 from dovetail.families.links import Link
 from dovetail.families.periods import Period, short_years
@@ -19,16 +18,6 @@ _ORDER = {role: at for at, role in enumerate(Role)}
 _SET_ASIDE = frozenset(Marker) - {Marker.VERSION, Marker.LAYER}
 
 
-@dataclass(frozen=True, slots=True)
-class _Linked:
-    """A table with the role that its link gives it."""
-
-    table: FamilyTable
-    role: Role
-    label: str
-    evidence: str
-
-
 def assemble(links: Iterable[Link], use: Use) -> Families:
     """The families that links make; `use` says which member is most in use.
 
@@ -38,16 +27,15 @@ def assemble(links: Iterable[Link], use: Use) -> Families:
     links = list(links)
     joined = [link for link in links if link.role is not Role.TWIN]
     apart = [link for link in links if link.role is Role.TWIN and link.equal]
-    linked: dict[TableId, _Linked] = {}
+    linked: dict[TableId, Link] = {}
     components = KeptApart((link.table.id, link.of.id) for link in apart)
     for link in joined:
         if not components.unite(link.table.id, link.of.id):
             continue
-        new = _Linked(link.table, link.role, link.label, link.evidence)
-        linked.setdefault(link.table.id, new)
-        linked.setdefault(link.of.id, _Linked(link.of, Role.TABLE, "", ""))
+        linked.setdefault(link.table.id, link)
+        linked.setdefault(link.of.id, Link(link.of, link.of, Role.TABLE))
         if linked[link.table.id].role is Role.TABLE:
-            linked[link.table.id] = new
+            linked[link.table.id] = link
     groups = (group for group in components.groups() if len(group) > 1)
     families = [_family([linked[table] for table in group], use) for group in groups]
     return Families(sorted(_with_twins(families, links), key=lambda family: family.canonical))
@@ -84,14 +72,14 @@ class KeptApart:
         return sorted(map(sorted, self._components.groups()))
 
 
-def _family(group: Sequence[_Linked], use: Use) -> Family:
+def _family(group: Sequence[Link], use: Use) -> Family:
     canonical = _canonical(group, use)
     members = [_member(one, canonical) for one in group]
     members.sort(key=lambda m: (m.id != canonical.table.id, _ORDER[m.role], m.label, m.id))
     return Family(_name(canonical), canonical.table.id, tuple(members))
 
 
-def _member(one: _Linked, canonical: _Linked) -> FamilyMember:
+def _member(one: Link, canonical: Link) -> FamilyMember:
     role = one.role
     if one is canonical:
         role = role if role is Role.PARTITION else Role.TABLE
@@ -103,7 +91,7 @@ def _member(one: _Linked, canonical: _Linked) -> FamilyMember:
     return FamilyMember(one.table.id, role, one.label, evidence)
 
 
-def _canonical(group: Sequence[_Linked], use: Use) -> _Linked:
+def _canonical(group: Sequence[Link], use: Use) -> Link:
     """The member in use: not set aside, not a slice, filled last, in the larger connected part of
     a schema, most joined, largest, by name.
 
@@ -116,7 +104,7 @@ def _canonical(group: Sequence[_Linked], use: Use) -> _Linked:
     if not any(one.table.rows for one in complete) and slices:
         return max(slices, key=lambda one: (_time(one.label, short), one.table.rows))
 
-    def order(one: _Linked) -> tuple[object, ...]:
+    def order(one: Link) -> tuple[object, ...]:
         table = one.table
         plain = not table.parts.markers and not table.parts.slots
         used = (*use.around(table.id), use.joined(table.id), table.rows)
@@ -131,7 +119,7 @@ def _canonical(group: Sequence[_Linked], use: Use) -> _Linked:
     return max(candidates, key=order)
 
 
-def _in_use(one: _Linked, shared: frozenset[str]) -> bool:
+def _in_use(one: Link, shared: frozenset[str]) -> bool:
     """Whether nothing sets a table aside; markers that all members share say nothing of one."""
     own = {MARKERS[mark] for mark in one.table.parts.marks if mark not in shared}
     return one.role in (Role.TABLE, Role.COPY, Role.PARTITION) and not own & _SET_ASIDE
@@ -145,7 +133,7 @@ def _time(label: str, short: Mapping[str, Period]) -> list[tuple[int, str]]:
     return [(len(part) if part.isdigit() else 0, part) for part in parts]
 
 
-def _name(canonical: _Linked) -> str:
+def _name(canonical: Link) -> str:
     """What the family is called: its table's name, or for slices the name with a star."""
     name = canonical.table.id.name
     if canonical.role is not Role.PARTITION:

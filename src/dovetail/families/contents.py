@@ -18,7 +18,6 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.domain import Kind, TableId
 from dovetail.domain.tables import TIMES
-from dovetail.hashing import Hashes
 from dovetail.names.table_name import TableName
 from dovetail.names.words import plain
 
@@ -160,10 +159,7 @@ class Contents:
         self._low: list[str] = columns["minimum"].to_pylist()
         self._high: list[str] = columns["maximum"].to_pylist()
         self._distinct: list[int] = numbers(columns["distinct"]).tolist()
-        self._kept: list[int] = numbers(columns["kept"]).tolist()
-        self._hashes_at: list[int] = numbers(columns["hashes_at"]).tolist()
-        names = catalog.records.tables["segment"].to_pylist()
-        self._segments = [catalog.segment(name) for name in names]
+        self._values = catalog.values
 
     def compare(self, one: FamilyTable, other: FamilyTable) -> Compared:
         """Compare two tables by the columns that have the same name in both."""
@@ -220,22 +216,12 @@ class Contents:
 
     def _shared(self, one: FamilyTable, other: FamilyTable, name: str) -> int:
         """How many distinct values a column has in common in two tables; of sketches, about."""
-        sets = [(self._values(table, name), table) for table in (one, other)]
-        sketched = [
-            values for values, table in sets if len(values) < self._distinct[_at(table, name)]
-        ]
-        if sketched:
-            # Up to the last value of the shorter one, both are complete.
-            end = min(values[-1] for values in sketched)
-            sets = [(values[: values.searchsorted(end, "right")], table) for values, table in sets]
-        (few, table), (many, _) = sorted(sets, key=lambda each: len(each[0]))
+        columns = _at(one, name), _at(other, name)
+        sets = zip(self._values.compared(*columns), columns, strict=True)
+        (few, column), (many, _) = sorted(sets, key=lambda each: len(each[0]))
         blocks = (few[at : at + _BLOCK] for at in range(0, len(few), _BLOCK))
         shared = sum(int(np.count_nonzero(found_in(block, many))) for block in blocks)
-        return round(shared * self._distinct[_at(table, name)] / max(len(few), 1))
-
-    def _values(self, table: FamilyTable, name: str) -> Hashes:
-        at = _at(table, name)
-        return self._segments[table.index].hashes(self._hashes_at[at], self._kept[at])
+        return round(shared * self._distinct[column] / max(len(few), 1))
 
     def _worth_comparing(self, one: FamilyTable, other: FamilyTable) -> list[str]:
         """The columns that are worth comparing, those of most distinct values first."""

@@ -24,8 +24,8 @@ _UNTIL = (
     r"\s*(?:to|through|thru|until|till|and|up to|-|\u2013|\u2014)"
     r"\s*(?:and\s+including\s+)?(?:the\s+)?"
 )
-_ONE = re.compile(
-    rf"""
+# These are compiled when a question that has a number in it is read, and many have none.
+_ONE = rf"""
     (?P<iso>{_YEAR}[-/.]\d{{1,2}}[-/.]\d{{1,2}})
   | (?P<packed>{_YEAR}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))(?!\d)
   | (?P<month1>{_MONTH})\s+(?P<day1>{_DAY})(?:\s*,?\s*(?P<year1>{_YEAR}))(?!\d)
@@ -39,13 +39,8 @@ _ONE = re.compile(
   | (?P<half>first|second)\s+half\s+(?:of\s+|in\s+)?(?P<year7>{_YEAR})
   | (?P<decade>(?:1[5-9]|20)\d0)s\b
   | (?P<year>{_YEAR})(?![\d,.]*\d)
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_SPAN = re.compile(
-    rf"(?P<from>{_MONTH}){_UNTIL}(?P<till>{_MONTH})\s*,?\s*(?:of\s+)?(?P<year>{_YEAR})",
-    re.IGNORECASE,
-)
+    """
+_SPAN = rf"(?P<from>{_MONTH}){_UNTIL}(?P<till>{_MONTH})\s*,?\s*(?:of\s+)?(?P<year>{_YEAR})"
 _ORDINALS = {
     "first": 1,
     "1st": 1,
@@ -57,11 +52,10 @@ _ORDINALS = {
     "4th": 4,
 }
 # Words before a year that open the period on one side, and those before an amount.
-_SINCE = re.compile(r"\b(?:since|after|starting(?: in| from)?|onwards? from)\s+(?:the\s+)?$", re.I)
-_BEFORE = re.compile(r"\b(?:before|until|prior to|up to|by the end of)\s+(?:the\s+)?$", re.I)
-_AMOUNT = re.compile(
-    r"(?:[$€£#]|\b(?:than|least|most|over|above|below|under|exceeds?|worth|id|no|number|top))\s*$",
-    re.I,
+_SINCE = r"\b(?:since|after|starting(?: in| from)?|onwards? from)\s+(?:the\s+)?$"
+_BEFORE = r"\b(?:before|until|prior to|up to|by the end of)\s+(?:the\s+)?$"
+_AMOUNT = (
+    r"(?:[$€£#]|\b(?:than|least|most|over|above|below|under|exceeds?|worth|id|no|number|top))\s*$"
 )
 _EVER, _FOREVER = "0001-01-01", "9999-12-31"
 _MOST_READ = 4_000
@@ -93,23 +87,25 @@ def periods(question: str) -> tuple[Period, ...]:
     ()
     """
     text = question[:_MOST_READ]
+    if not any(map(str.isdigit, text)):  # each has a year
+        return ()
     spans = [
         (
             found.span(),
             _between(_month(found["year"], found["from"]), _month(found["year"], found["till"])),
         )
-        for found in _SPAN.finditer(text)
+        for found in re.finditer(_SPAN, text, re.I)
     ]
-    for found in _ONE.finditer(text):
+    for found in re.finditer(_ONE, text, re.I | re.X):
         before = text[: found.start()]
         if before[-1:].isalnum() or any(a <= found.start() < b for (a, b), _ in spans):
             continue
         period = _read(found)
-        if period is None or (found["year"] and _AMOUNT.search(before)):
+        if period is None or (found["year"] and re.search(_AMOUNT, before, re.I)):
             continue
-        if _SINCE.search(before):
+        if re.search(_SINCE, before, re.I):
             period = Period(period.first, _FOREVER)
-        elif _BEFORE.search(before) and not spans:
+        elif re.search(_BEFORE, before, re.I) and not spans:
             period = Period(_EVER, period.last)
         spans.append((found.span(), period))
     return tuple(_joined(text, sorted(spans)))

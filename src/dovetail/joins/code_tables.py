@@ -23,8 +23,8 @@ from dovetail.domain import JoinEdge, TableId
 from dovetail.domain.sql import CASE, ZEROS, literal, transformed_text
 from dovetail.domain.tables import masked_kinds
 from dovetail.hashing import Hashes, hash_values
-from dovetail.joins.columns import ColumnArrays, TableColumns, ValueSets, probability
-from dovetail.joins.features import Weights
+from dovetail.joins.columns import ColumnArrays, TableColumns, ValueSets, edge_of
+from dovetail.joins.features import WEIGHTS
 from dovetail.joins.rows import RowQuestions, RowReader, combine_columns
 from dovetail.names.references import is_made_of, is_short_for, refers
 from dovetail.names.table_name import copy_marks, entity, qualifier
@@ -78,12 +78,11 @@ def with_code_tables(
     columns: TableColumns,
     edges: Sequence[JoinEdge],
     rows: RowQuestions,
-    weights: Weights,
 ) -> list[JoinEdge]:
     """The edges, with those to lists, in place of such as their columns are named after less."""
     if not arrays.thresholds.sources:
         return list(edges)
-    finder = _Finder(arrays, columns, weights, rows.examples)
+    finder = _Finder(arrays, columns, rows.examples)
     tables = list(finder.tables())
     answers = rows.ask(code_lists, [finder.asked(pairs) for pairs in tables])
     by_source: dict[str, list[_List]] = defaultdict(list)
@@ -113,7 +112,6 @@ class _Finder:
 
     arrays: ColumnArrays
     columns: TableColumns
-    weights: Weights
     examples: Sequence[Sequence[str]]
 
     def tables(self) -> Iterator[list[tuple[int, int]]]:
@@ -210,7 +208,7 @@ class _Finder:
         """The lists that hold nearly all rows of each column, at the lowest rung that finds any."""
         arrays = self.arrays
         passes = arrays.values.passes
-        views = {(view.column, view.transform): number for number, view in passes.values.views}
+        stored = passes.values
         of_source = np.array([table.source == source for table in arrays.ids], dtype=np.bool_)
         may = of_source[arrays.table] & arrays.children & (arrays.distinct <= _MOST_VALUES)
         may &= (arrays.distinct > 1) & ~arrays.period & ~(arrays.first & arrays.unique)
@@ -225,7 +223,7 @@ class _Finder:
             hashes, number = _index(lists, transform)
             rest = []
             for child in children:
-                sets = np.array([views.get((child, transform), arrays.values.numbers[child])])
+                sets = np.array([stored.forms_of(child).get(transform, child)])
                 values = ValueSets(passes, sets)
                 start, end = (np.searchsorted(hashes, values[0], s) for s in ("left", "right"))
                 which = number[spans(start, end)]
@@ -283,30 +281,26 @@ class _Finder:
         return -copies, self._logit(match), -len(match.list.codes), -match.list.code
 
     def _logit(self, match: _Match) -> float:
-        w, filled = self.weights, int(self.arrays.filled[match.column])
+        w, filled = WEIGHTS, int(self.arrays.filled[match.column])
         logit = w.prior + w.name * match.name + w.value * match.value * (2 - match.name) + w.key
         return logit - w.orphan * (1 - match.rows / filled) - w.transform * bool(match.transform)
 
     def edge(self, match: _Match) -> JoinEdge:
         """The edge of a column to its list."""
-        arrays, column, logit = self.arrays, match.column, self._logit(match)
-        table, code = int(arrays.table[column]), match.list.code
-        return JoinEdge(
-            left=arrays.ids[table],
-            right=arrays.ids[int(arrays.table[code])],
-            columns=((arrays.name[column], arrays.name[code]),),
-            score=probability(logit),
-            cardinality="n:1",
-            match_rate=round(match.rows / max(int(arrays.rows[table]), 1), 6),
-            evidence={
+        arrays, column, types = self.arrays, match.column, match.list.type
+        return edge_of(
+            arrays,
+            [(column, match.list.code)],
+            self._logit(match),
+            match.rows,
+            {
                 "conditional": 1.0,
-                "row_containment": round(match.rows / int(arrays.filled[column]), 6),
-                "name": round(match.name, 6),
-                "value": round(match.value, 6),
-                "logit": round(logit, 6),
+                "row_containment": match.rows / int(arrays.filled[column]),
+                "name": match.name,
+                "value": match.value,
             },
             transform=match.transform,
-            when=(arrays.name[match.list.type], literal(match.list.name)),
+            when=(arrays.name[types], literal(match.list.name)),
             when_right=True,
         )
 

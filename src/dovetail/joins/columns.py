@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,11 +21,12 @@ import numpy as np
 import pyarrow as pa
 
 from dovetail.arrays import Counts, Encoded, Flags, Floats, Ints, firsts
+from dovetail.catalog.descriptions import written_texts
 from dovetail.catalog.files import staging_folder
 from dovetail.catalog.reader import CatalogReader
-from dovetail.catalog.records import KeyView, numbers
-from dovetail.catalog.segment import Segment
-from dovetail.domain import Kind, TableId
+from dovetail.catalog.records import StoredForm, numbers
+from dovetail.catalog.values import StoredValues
+from dovetail.domain import JoinEdge, Kind, TableId
 from dovetail.domain.sql import PUNCTUATION
 from dovetail.domain.tables import NUMBERS, TIMES
 from dovetail.engines.passes import Elsewhere, Passes, Workers, opened_here
@@ -33,12 +34,12 @@ from dovetail.hashing import Hashes
 from dovetail.joins.parts import find_parts, merged
 from dovetail.joins.sketches import SetFacts, SketchLookup, holding, ranges_of, set_facts
 from dovetail.names.conventions import naming_conventions
+from dovetail.names.labels import in_words
 from dovetail.names.references import refers
 from dovetail.names.table_name import entity, qualifier, unqualified, without_affixes
 from dovetail.names.words import (
     core,
     identifies,
-    is_language,
     own_prefixes,
     without_table_prefix,
 )
@@ -56,9 +57,8 @@ _CODE = re.compile(
     r"|(?!\d{1,4}[-/.:]\d{1,2}([-/.:]\d{1,4})?([ T].*)?$)(?!.*[^\W\d_]{5})"
     r"((?=(\W*\w){5})(?=(\D*\d){3})|(?=(\W*\w){6})(?=(\D*\d){2})).*"
 )
-# Codes from which on the half of them is no chance, and that half; or, of more, less than half.
+# Codes from which on the half of them is no chance, and that half.
 _MANY_CODES, _PARTIAL = 20, 0.5
-_VERY_MANY_CODES, _SOME_OF_THEM = 100, 0.3
 # Nats that a digit and a letter tell, and that a value must tell beyond how many values there are.
 _DIGIT, _LETTER, _BEYOND = 2.3, 1.8, 3.0
 _SHORT_CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_])(?!.*[^\W\d_]{7})(?!.*\W.*\W.*\W)\S{4,}")
@@ -66,17 +66,10 @@ _SHORT_CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_])(?!.*[^\W\d_]{7})(?!.*\W.*\W.*\
 _CAPITALS = re.compile(r"(?=.{2,8}$)([A-Z]{1,4}(-[A-Z]{1,4})?|[a-z]{1,3}-[a-z]{1,4}|[A-Z]{5})")
 # How many numbers, and from which on, are codes, if no more than this share of all between them.
 _SOME, _LONG, _SPARSE = 10, 100_000, 0.25
-# Beyond so many times the median of a column's numbers are a few that say nothing of the others.
-_FAR = 2.5
-# A number behind letters, without punctuation, and the share of examples that must be such.
+# A number behind letters, without punctuation.
 _NUMBERED = re.compile(r"[A-Za-z]*(\d{1,18})")
-_MOSTLY = 0.5
 _GONE = str.maketrans("", "", PUNCTUATION)
 _LETTERS = re.compile(r"[^\W\d_]*")
-# Columns that a table of texts by language has at most.
-_TEXTS = 5
-# The file that a table is in, as the state of its source tells it.
-_FIRST_FILE = re.compile(r'{"files":\[\["((?:[^"\\]|\\.)*)"')
 # Tables with no more rows than these say nothing by their values.
 HARDLY_ANY = 5
 
@@ -104,24 +97,30 @@ class Thresholds:
 DEFAULT_THRESHOLDS = Thresholds()
 
 
+# Those of its arrays that have an entry for each column.
+_PER_COLUMN = (
+    *("table", "position", "first", "number", "text", "filled", "distinct", "unique", "key"),
+    *("low", "high", "period", "codes"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnArrays:
-    """Tables and their columns. Per table: `ids`, `rows` and `estimated`. Per column: the rest.
+    """Tables and their columns. Per table: `ids`, `rows`, `table_labels` and `estimated`. Per
+    column: the rest. A label stands for a cryptic name, and is empty for none.
 
     `table` is the number of a column's table, `position` its index there, `first` flags the first
     column of each but for those before it that are the same in all rows. `called` is its name
     without a prefix that nearly all columns of its table have. `number` flags columns of numbers,
     `text` those that the source keeps as something else: padded, or behind a prefix. `filled`
     counts the rows with a value; `low` and `high` are NaN unless the column holds numbers, or text
-    that reads as such, behind letters or not; `typical` is the median of its examples. `key`
-    columns are unique but for a few rows entered twice. `values` are the distinct values of each.
-    `period` flags days and months. `codes` flags text that chance does not make twice, such as
-    policy numbers and e-mail addresses: it means the same wherever it occurs. `estimated` flags
-    tables that only a sample was read of, and is None if all were read whole. `files` flags tables
-    that are files of a folder, `texts` those that hold what the rows of others are called in some
-    languages, and little more; None if none are. `prefix` are the letters that a column's smallest
-    value begins with. `whole` is the number of the table that each table is a part of, its own for
-    one that is kept in parts, else -1.
+    that reads as such, behind letters or not. `key` columns are unique but for a few rows entered
+    twice. `values` are the distinct values of each. `period` flags days and months. `codes` flags
+    text that chance does not make twice, such as policy numbers and e-mail addresses: it means the
+    same wherever it occurs. `estimated` flags
+    tables that only a sample was read of, and is None if all were read whole. `prefix` are the
+    letters that a column's smallest value begins with. `whole` is the number of the table that each
+    table is a part of, its own for one that is kept in parts, else -1.
     """
 
     ids: Sequence[TableId]
@@ -139,19 +138,26 @@ class ColumnArrays:
     key: Flags
     low: Floats
     high: Floats
-    typical: Floats
     values: ValueSets
     period: Flags
     codes: Flags
     prefix: Sequence[str]
     thresholds: Thresholds = DEFAULT_THRESHOLDS
+    table_labels: Sequence[str] | None = None
+    column_labels: Sequence[str] | None = None
     estimated: Flags | None = None
-    files: Flags | None = None
-    texts: Flags | None = None
     whole: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.table)
+
+    def take(self, columns: Ints) -> ColumnArrays:
+        """Some of the columns, of all tables."""
+        some: dict[str, Any] = {name: getattr(self, name)[columns] for name in _PER_COLUMN}
+        for name in ("name", "called", "prefix", "column_labels"):
+            if (texts := getattr(self, name)) is not None:
+                some[name] = [texts[column] for column in columns.tolist()]
+        return replace(self, values=self.values.take(columns), **some)
 
     @property
     def tables(self) -> Ints:
@@ -170,25 +176,12 @@ class ColumnArrays:
         return may
 
     @property
-    def names(self) -> Flags:
-        """Which columns hold texts that are neither codes nor numbers, nor days."""
-        return ~self.number & self.text & ~self.codes & ~self.period
-
-    @property
-    def reach(self) -> Floats:
-        """How far the numbers of each column go, but for a few that are far out: 9999 for none."""
-        largest = np.maximum(np.abs(self.low), np.abs(self.high))
-        reach: Floats = np.fmin(largest, np.maximum(_FAR * np.abs(self.typical), self.distinct))
-        return reach
-
-    @property
     def least_rows(self) -> Floats:
         """The share of each column's rows that a key must hold: of codes, which no chance puts into
         another column, half are enough, as two systems never have all the same customers."""
         rows = self.thresholds.rows
         least = np.full(len(self), rows)
-        for many, share in ((_MANY_CODES, _PARTIAL), (_VERY_MANY_CODES, _SOME_OF_THEM)):
-            least[self.codes & (self.distinct >= many)] = min(rows, share)
+        least[self.codes & (self.distinct >= _MANY_CODES)] = min(rows, _PARTIAL)
         return least
 
     @property
@@ -203,6 +196,16 @@ class ColumnArrays:
             for table, own, name in zip(tables, last, without_affixes(last), strict=True):
                 names[table] = names[table].removesuffix(own) + name
         return names
+
+    @property
+    def spoken_tables(self) -> list[str]:
+        """What the tables are called in words: by their labels, or else by their names."""
+        return _either(self.table_labels, self.table_names)
+
+    @property
+    def spoken_columns(self) -> list[str]:
+        """What the columns are called in words: by their labels, or else as they are called."""
+        return _either(self.column_labels, self.called)
 
     def conventions(self, names: Encoded[str] | None = None) -> Floats:
         """The naming conventions of the tables; `names` are the columns', if encoded already."""
@@ -235,17 +238,17 @@ class ColumnArrays:
         # lacks the column may have.
         credible = (~sampled[table] | unique) & (columns["kept"].to_numpy() == distinct)
         passes = passes or ValuePasses(CatalogValues(catalog))
-        names = columns["name"].to_pylist()
-        ends = np.append(0, np.cumsum(widths)).tolist()
-        called = _called([table.name for table in catalog.ids], names, ends)
+        called, table_labels, column_labels = labelled(catalog)
         return cls(
             ids=catalog.ids,
             rows=rows,
             table=table,
             position=np.arange(len(table)) - starts,
             first=_firsts(table, (distinct <= 1) & (rows[table] > 1)),
-            name=names,
-            called=list(chain.from_iterable(called)),
+            name=columns["name"].to_pylist(),
+            called=called,
+            table_labels=table_labels,
+            column_labels=column_labels,
             number=number,
             text=~number,
             filled=filled,
@@ -255,14 +258,11 @@ class ColumnArrays:
             estimated=sampled if sampled.any() else None,
             low=_ends(columns, number, "minimum"),
             high=_ends(columns, number, "maximum"),
-            typical=_typical(columns["examples"]),
             values=ValueSets(passes, np.arange(len(table))),
             period=_periods(columns, filled),
             codes=_codes(columns["examples"], number, distinct) | _long_numbers(columns, distinct),
             prefix=[_letters(text) for text in columns["minimum"].to_pylist()],
             thresholds=thresholds.resolved(catalog),
-            files=_files(tables),
-            texts=_tables_of_texts(names, table, widths),
         )
 
 
@@ -287,10 +287,6 @@ class ColumnValues(Protocol):
         """In how many rows each of them occurs."""
         ...
 
-    def trust(self) -> None:
-        """From now on read values without comparing their files with their checksums."""
-        ...
-
 
 class Closeable(Protocol):
     """What can be closed."""
@@ -301,43 +297,24 @@ class Closeable(Protocol):
 Opened = TypeVar("Opened", bound=Closeable)
 
 
-class CatalogValues:
-    """The value sets of a catalog's columns, numbered through the tables in order.
-
-    The numbers after those are the columns' values under transforms (`normalized`), in the order in
-    which the catalog has them, then the keys of tables that are kept in `parts`, and these under
-    transforms: `parted` are the index of the table among these and the columns of each key.
-    `views` are all values under transforms, with their numbers.
+class CatalogValues(StoredValues):
+    """The value sets of a catalog, and after them the keys of tables that are kept in `parts`, and
+    these under transforms: `parted` are the index of the table among these and the columns of each
+    key. `forms` are all values under transforms, with their numbers.
     """
 
     def __init__(self, catalog: CatalogReader) -> None:
-        self.catalog = catalog
         tables, columns = catalog.records.tables, catalog.records.columns
-        names = tables["segment"].to_pylist()
-        by_name = {name: number for number, name in enumerate(sorted(set(names)))}
-        self._segments: list[Segment] = [catalog.segment(name) for name in by_name]
+        super().__init__(
+            catalog.records, {n: catalog.segment(n) for n in set(tables["segment"].to_pylist())}
+        )
+        self.catalog = catalog
         widths = numbers(tables["columns"])
-        of_table = np.array([by_name[name] for name in names], dtype=np.int64)
         filled = np.repeat(numbers(tables["rows"]), widths) - numbers(columns["nulls"])
-        self.normalized: list[KeyView] = catalog.records.key_views()
         column = np.array([each.column for each in self.normalized], dtype=np.int64)
-        every = np.append(np.arange(len(filled)), column)
-        # Lists, since a number of an array takes longer to look up than a part of a segment.
-        self._segment: list[int] = np.repeat(of_table, widths)[every].tolist()
-        self.filled: Ints = filled[every]
-        self.distinct = _and(columns["distinct"], [each.distinct for each in self.normalized])
-        self._sizes: list[int] = _and(
-            columns["kept"], [each.kept for each in self.normalized]
-        ).tolist()
-        self._hashes_at: list[int] = _and(
-            columns["hashes_at"], [each.hashes_at for each in self.normalized]
-        ).tolist()
-        self._counts_at: list[int] = _and(
-            columns["counts_at"], [each.counts_at for each in self.normalized]
-        ).tolist()
-        self._ones = np.ones(max(self._sizes, default=0), dtype=np.uint32)
+        sizes = np.array([each.distinct for each in self.normalized], dtype=np.int64)
         # Every pass reads all sets: to take a part of a mapped file again costs more than to keep.
-        self._read: list[Hashes | None] = [None] * len(self._sizes)
+        self._read: list[Hashes | None] = [None] * (len(filled) + len(column))
         self._opened: dict[Any, Any] = {}
         self.parts = find_parts(catalog.records)
         self.parted: list[tuple[int, list[int]]] = []
@@ -348,39 +325,31 @@ class CatalogValues:
                 if values is not None:
                     self.parted.append((number, key))
                     self._merged.append(values)
-        self.views = [(len(filled) + at, view) for at, view in enumerate(self.normalized)]
-        self.views += self._views_of_parts(len(filled))
+        self.forms = list(enumerate(self.normalized, len(filled)))
+        self.forms += self._forms_of_parts(len(filled))
         distinct = np.array([len(hashes) for hashes, _ in self._merged], dtype=np.int64)
         rows = np.array([int(counts.sum()) for _, counts in self._merged], dtype=np.int64)
-        self.distinct = np.append(self.distinct, distinct)
-        self.filled = np.append(self.filled, rows)
+        self.distinct: Ints = np.concatenate([numbers(columns["distinct"]), sizes, distinct])
+        self.filled: Ints = np.concatenate([filled, filled[column], rows])
 
     def _together(self, sets: Sequence[int]) -> tuple[Hashes, Counts] | None:
         """The values of a key of all parts."""
         return merged(list(map(self.hashes, sets)), list(map(self.counts, sets)))
 
-    def _views_of_parts(self, columns: int) -> Iterator[tuple[int, KeyView]]:
+    def _forms_of_parts(self, columns: int) -> Iterator[tuple[int, StoredForm]]:
         """The keys of tables in parts under the transforms that change every part, with the numbers
         of their sets."""
-        by_column: dict[int, dict[str, int]] = defaultdict(dict)
-        for at, view in enumerate(self.normalized):
-            by_column[view.column][view.transform] = at
         for number, (_, key) in enumerate(self.parted):
-            for transform in by_column[key[0]]:
-                views = [by_column[column].get(transform) for column in key]
-                sets = [columns + view for view in views if view is not None]
+            for transform in self.forms_of(key[0]):
+                forms = [self.forms_of(column).get(transform) for column in key]
+                sets = [form for form in forms if form is not None]
                 values = self._together(sets) if len(sets) == len(key) else None
                 if values is not None:
                     largest = max(self.normalized[at - columns].maximum for at in sets)
                     self._merged.append(values)
                     number_of_set = len(self._read) + len(self._merged) - 1
                     size, of = len(values[0]), columns + number
-                    yield number_of_set, KeyView(of, transform, largest, size, size, 0, None)
-
-    def trust(self) -> None:
-        """From now on read values without comparing their files with their checksums."""
-        for segment in self._segments:
-            segment.trust()
+                    yield number_of_set, StoredForm(of, transform, largest, size, size, 0, None)
 
     def hashes(self, number: int) -> Hashes:
         """The sorted hashes of a set."""
@@ -388,19 +357,14 @@ class CatalogValues:
             return self._merged[number - len(self._read)][0]
         hashes = self._read[number]
         if hashes is None:
-            segment = self._segments[self._segment[number]]
-            hashes = segment.hashes(self._hashes_at[number], self._sizes[number])
-            self._read[number] = hashes
+            hashes = self._read[number] = super().hashes(number)
         return hashes
 
     def counts(self, number: int) -> Counts:
         """In how many rows each of them occurs."""
         if number >= len(self._read):
             return self._merged[number - len(self._read)][1]
-        start, size = self._counts_at[number], self._sizes[number]
-        if start < 0:
-            return self._ones[:size]
-        return self._segments[self._segment[number]].counts(start, size)
+        return super().counts(number)
 
     def opened(self, opener: Callable[[CatalogReader], Opened]) -> Opened:
         """What an opener, by itself, makes of the catalog: opened once, closed with the values."""
@@ -415,12 +379,6 @@ class CatalogValues:
             opened.close()
 
 
-def _and(stored: pa.ChunkedArray, more: Sequence[int | None]) -> Ints:
-    """Stored numbers, and more of them; -1 for none."""
-    added = np.array([-1 if each is None else each for each in more], dtype=np.int64)
-    return np.append(numbers(stored.fill_null(-1)), added)
-
-
 Values = TypeVar("Values", bound=ColumnValues)
 
 
@@ -431,9 +389,7 @@ class ValuePasses(Passes[Values]):
     def facts(self) -> SetFacts:
         """The facts of every value set, from one pass over all."""
         ranges = ranges_of(self.values.distinct) or [(0, 0)]
-        facts = SetFacts.of(self.joined(set_facts, ranges, {}))
-        self.values.trust()  # all of them have been compared with their checksums
-        return facts
+        return SetFacts.of(self.joined(set_facts, ranges, {}))
 
 
 CatalogPasses = ValuePasses[CatalogValues]
@@ -516,24 +472,6 @@ class ValueSets(Sequence[Hashes]):
         return np.concatenate([np.empty(0, dtype=np.int64), *(part["held"] for part in parts)])
 
 
-def _files(tables: pa.Table) -> Flags:
-    """Which tables are files among others: their source is a folder, and no system by itself."""
-    sources = tables["source"].to_pylist()
-    paths = [_FIRST_FILE.match(token) for token in tables["token"].to_pylist()]
-    own: dict[str, set[str]] = defaultdict(set)
-    for source, path in zip(sources, paths, strict=True):
-        own[source].add(path[1] if path else "")
-    return np.array([len(own[source]) > 1 for source in sources], dtype=np.bool_)
-
-
-def _tables_of_texts(names: Sequence[str], table: Ints, widths: Ints) -> Flags:
-    """Which tables have a column called a language, and few others."""
-    found = np.zeros(len(widths), dtype=np.bool_)
-    for column in np.flatnonzero(widths[table] <= _TEXTS).tolist():
-        found[table[column]] |= is_language(names[column])
-    return found
-
-
 def _periods(columns: pa.Table, filled: Ints) -> Flags:
     """Columns of days, months or quarters: by their kind, or by all of their examples.
 
@@ -551,13 +489,24 @@ def _periods(columns: pa.Table, filled: Ints) -> Flags:
     return flags
 
 
-def _called(
-    tables: Sequence[str], names: Sequence[str], ends: Sequence[int]
-) -> list[Sequence[str]]:
+def _either(labels: Sequence[str] | None, names: Sequence[str]) -> list[str]:
+    return [label or name for label, name in zip(labels or names, names, strict=True)]
+
+
+def labelled(catalog: CatalogReader) -> tuple[list[str], list[str], list[str]]:
+    """What the columns of a catalog are called, and the labels of its tables and columns."""
+    records = catalog.records
+    names, ends = records.columns["name"].to_pylist(), records.bounds.tolist()
+    called = _called([table.name for table in catalog.ids], names, ends)
+    return called, *in_words(catalog.ids, ends, called, *written_texts(catalog))
+
+
+def _called(tables: Sequence[str], names: Sequence[str], ends: Sequence[int]) -> list[str]:
     """What the columns of each table are called without a prefix of theirs alone."""
     columns = [names[at:end] for at, end in pairwise(ends)]
     own = own_prefixes([(unqualified(t), c) for t, c in zip(tables, columns, strict=True)])
-    return [without_table_prefix(*each) for each in zip(columns, own, strict=True)]
+    apart = (without_table_prefix(*each) for each in zip(columns, own, strict=True))
+    return list(chain.from_iterable(apart))
 
 
 def _firsts(table: Ints, constant: Flags) -> Flags:
@@ -647,29 +596,12 @@ def _numbers(texts: pa.ChunkedArray, number: Flags) -> Floats:
 
 def _ends(columns: pa.Table, number: Flags, end: str) -> Floats:
     """The least or the largest number of each column, of text too that reads as numbers behind
-    letters or none.
-
-    Where that of the texts is an odd one, the examples stand for it if most of them are numbers:
-    one bad row says nothing of the others.
-    """
+    letters or none."""
     ends = _numbers(columns[end], number)
     for column, text in enumerate(columns[end].to_pylist()):
         if text and not number[column]:
             ends[column] = _number_in(text)
-    examples = columns["examples"].combine_chunks()
-    mostly = _share_like(examples, r"\d\z") > _MOSTLY
-    for column in np.flatnonzero(mostly & ~number & np.isnan(ends)).tolist():
-        read = np.array(list(map(_number_in, examples[column].as_py())))
-        if np.isfinite(read).mean() > _MOSTLY:
-            ends[column] = np.nanmin(read) if end == "minimum" else np.nanmax(read)
     return ends
-
-
-def _typical(examples: pa.ChunkedArray) -> Floats:
-    """The median of the numbers that each column's examples read as; NaN where these are none."""
-    read = [[_number_in(text) for text in texts or ()] for texts in examples.to_pylist()]
-    found = [sorted(number for number in each if number == number) for each in read]
-    return np.array([each[len(each) // 2] if each else np.nan for each in found])
 
 
 def _number_in(text: str) -> float:
@@ -711,6 +643,34 @@ class TableColumns:
         called, about = [core(name) for _, name in unique], [arrays.ids[t].name for t, _ in unique]
         named = refers(called, [entity(name) for name in about]) > 0.5
         return {t for (t, name), own in zip(unique, named, strict=True) if own or identifies(name)}
+
+
+def edge_of(
+    arrays: ColumnArrays,
+    pairs: Sequence[tuple[int, int]],
+    logit: float,
+    rows: int,
+    evidence: Mapping[str, float],
+    *,
+    cardinality: str = "n:1",
+    transform: str = "",
+    when: tuple[str, ...] = (),
+    when_right: bool = False,
+) -> JoinEdge:
+    """The edge by some columns of two tables, so many rows of which find a partner."""
+    left, right = (int(arrays.table[column]) for column in pairs[0])
+    return JoinEdge(
+        left=arrays.ids[left],
+        right=arrays.ids[right],
+        columns=tuple((arrays.name[own], arrays.name[key]) for own, key in pairs),
+        score=probability(logit),
+        cardinality=cardinality,
+        match_rate=round(rows / max(int(arrays.rows[left]), 1), 6),
+        evidence={name: round(each, 6) for name, each in {**evidence, "logit": logit}.items()},
+        transform=transform,
+        when=when,
+        when_right=when_right,
+    )
 
 
 def probability(logit: float) -> float:

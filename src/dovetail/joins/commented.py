@@ -13,9 +13,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from dovetail.catalog.descriptions import laid_descriptions
+from dovetail.catalog.descriptions import written_texts
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import DICTIONARY, JoinEdge, Table, TableId
+from dovetail.domain import JoinEdge, Table, TableId
 from dovetail.joins.edges import in_order, shifted
 from dovetail.joins.queried import in_normal_form, stated_edge
 from dovetail.names.words import Words, core, counts, identifies
@@ -130,17 +130,11 @@ def with_comments(catalog: CatalogReader, edges: Sequence[JoinEdge]) -> Sequence
 
 def _citations(catalog: CatalogReader) -> Iterator[tuple[tuple[TableId, str], list[_Citation]]]:
     """The tables that the comments on columns name, by column."""
-    by_models = {
-        (table, column)
-        for table, each in laid_descriptions(catalog).items()
-        if each.author != DICTIONARY
-        for column in each.glosses
-    }
-    names, comments = (catalog.records.columns[f].to_pylist() for f in ("name", "comment"))
+    names, (_, comments) = catalog.records.columns["name"].to_pylist(), written_texts(catalog)
     tables, bounds = None, catalog.records.bounds.tolist()
     for table, start, end in zip(catalog.ids, bounds, bounds[1:], strict=False):
         for at in range(start, end):
-            if not comments[at] or (table, names[at]) in by_models or counts(names[at]):
+            if not comments[at] or counts(names[at]):
                 continue
             tables = tables or _Tables(catalog, comments)
             cited = tables.cited(table, comments[at]) or tables.labelled(table, comments[at])

@@ -6,32 +6,30 @@ them. Ids 1..n are in every longer sequence of ids, so there the split must be n
 `App\\Photo` and the tables `posts` and `photos`. Only columns that no single key explains are
 looked at, and rows are read where the keys together may explain one.
 
-Where no column decides, values may: codes of two systems in one column are each in one master, and
-letters before a number say whose it is: C-123 of customers, S-77 of suppliers. Such an edge needs
-no condition, as other rows find no partner by it; its match rate is the share that it explains.
+Where no column decides, values may: codes of two systems in one column are each in one master. Such
+an edge needs no condition, as other rows find no partner by it; its match rate is the share that it
+explains.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 
 from dovetail.arrays import Flags, Ints, found_in, sorted_distinct, spans
 from dovetail.domain import JoinEdge, TableId
-from dovetail.domain.sql import cut_transform, literal
+from dovetail.domain.sql import literal
 from dovetail.domain.tables import masked_kinds
-from dovetail.hashing import Hashes, hash_values
-from dovetail.joins.columns import ColumnArrays, TableColumns, probability
+from dovetail.joins.columns import ColumnArrays, TableColumns, edge_of
 from dovetail.joins.edges import cardinality
-from dovetail.joins.features import Weights
+from dovetail.joins.features import WEIGHTS
 from dovetail.joins.rows import RowQuestions, RowReader
-from dovetail.names.references import abbreviates, is_short_for
+from dovetail.names.references import is_short_for
 from dovetail.names.table_name import copy_marks, entity
 from dovetail.names.words import Words, core, counts, identifies, is_position, words
 from dovetail.ports import Json
@@ -57,8 +55,6 @@ _LETTERS = re.compile("[a-z]{3,5}")
 _FEWEST_ROWS = 3
 # Codes that no chance puts into a master, and the share of those it holds that another has, too.
 _CODES, _OVERLAP = 10, 0.1
-# A number behind letters, with a sign between or none.
-_LETTERED = re.compile(r"([A-Za-z]{1,5})[ _./#:-]?(\d{1,18})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +64,6 @@ class _Question:
     column: int
     splits: Sequence[int]
     parents: Sequence[int]
-    letters: bool  # whether the letters before its numbers may split them, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +81,12 @@ def with_conditional_keys(
     columns: TableColumns,
     edges: Sequence[JoinEdge],
     rows: RowQuestions,
-    weights: Weights,
 ) -> list[JoinEdge]:
     """The edges, with those of conditional keys in place of all others of their columns."""
     if not arrays.thresholds.sources:
         return list(edges)
-    finder = _Finder(arrays, columns, edges, weights)
-    questions = list(finder.questions(rows.examples, rows.shown))
+    finder = _Finder(arrays, columns, edges)
+    questions = list(finder.questions(rows.examples))
     answers = rows.ask(split_rows, [finder.asked(question) for question in questions])
     found = [
         edge
@@ -117,13 +111,9 @@ class _Finder:
     arrays: ColumnArrays
     columns: TableColumns
     known: Sequence[JoinEdge]
-    weights: Weights
 
-    def questions(
-        self, examples: Sequence[Sequence[str]], shown: Sequence[Sequence[str]]
-    ) -> Iterator[_Question]:
-        """The columns whose rows are worth reading; `examples` are some values of each column, and
-        `shown` these with the least and the largest."""
+    def questions(self, examples: Sequence[Sequence[str]]) -> Iterator[_Question]:
+        """The columns whose rows are worth reading; `examples` are some values of each column."""
         arrays = self.arrays
         splits = self._splits()
         for child in self._children.tolist():
@@ -141,27 +131,9 @@ class _Finder:
                     keys = {key for text in examples[split] for key in self._named(child, text)}
                     if len({int(arrays.table[key]) for key in keys}) > 1:
                         named |= keys
-            lettered = self._lettered(child, shown[child])
-            parents = sorted({*self._holding.get(child, ()), *named, *lettered})
-            several = len({int(arrays.table[key]) for key in parents}) > 1
-            if several and (own or lettered):
-                yield _Question(child, own, parents, bool(lettered))
-
-    def _lettered(self, child: int, texts: Sequence[str]) -> set[int]:
-        """Keys of numbers whose tables the letters before a column's numbers are short for; none
-        unless several letters are."""
-        arrays, keys = self.arrays, dict[str, set[int]]()
-        letters = {match[1].lower() for text in texts if (match := _LETTERED.fullmatch(text))}
-        source = arrays.ids[int(arrays.table[child])].source
-        for front in letters if len(letters) > 1 else ():
-            keys[front] = {
-                self.columns.first[table]
-                for (of, about), tables in self._tables_by_name.items()
-                if of == source and abbreviates(front, about)
-                for table in tables
-                if table != arrays.table[child] and arrays.number[self.columns.first[table]]
-            }
-        return set().union(*keys.values()) if sum(map(bool, keys.values())) > 1 else set()
+            parents = sorted({*self._holding.get(child, ()), *named})
+            if own and len({int(arrays.table[key]) for key in parents}) > 1:
+                yield _Question(child, own, parents)
 
     def _splits(self) -> dict[int, list[int]]:
         """The columns of few values, by table."""
@@ -322,7 +294,6 @@ class _Finder:
             "table": [table.source, table.name],
             "column": int(arrays.position[question.column]),
             "splits": arrays.position[list(question.splits)].tolist(),
-            "letters": question.letters,
             "parents": arrays.values.numbers[list(question.parents)].tolist(),
         }
 
@@ -333,10 +304,9 @@ class _Finder:
         arrays = self.arrays
         best: tuple[tuple[float, ...], list[JoinEdge]] = ((), [])
         own = question.column
-        splits = [*question.splits, *([own] if question.letters else [])]
-        for split, listed in zip(splits, answer, strict=True):
+        for split, listed in zip(question.splits, answer, strict=True):
             parts = [_Part(*each) for each in listed]  # type: ignore[arg-type] # from JSON
-            assigned = self._assigned(question, parts, letters=split == own)
+            assigned = self._assigned(question, parts)
             if not assigned:
                 continue
             matched = sum(part.found[at] for part, at in assigned)
@@ -347,13 +317,8 @@ class _Finder:
                 best = rank, list(self._conditional(question, split, assigned))
         return best[1]
 
-    def _assigned(
-        self, question: _Question, parts: Sequence[_Part], *, letters: bool
-    ) -> list[tuple[_Part, int]]:
-        """Each part with the index of the key that holds it; none where the split says nothing.
-
-        Where `letters` before numbers split them, these name the tables.
-        """
+    def _assigned(self, question: _Question, parts: Sequence[_Part]) -> list[tuple[_Part, int]]:
+        """Each part with the index of the key that holds it; none where the split says nothing."""
         filled = int(self.arrays.filled[question.column])
         assigned: list[tuple[_Part, int]] = []
         proved = True
@@ -361,11 +326,7 @@ class _Finder:
             if part.rows < max(_FEWEST_ROWS, (1 - _EXPLAINED) * filled / len(parts)):
                 continue
             shares = np.array(part.found) / part.rows
-            named = (
-                self._lettered_by(question, part.text)
-                if letters
-                else set(self._named(question.column, part.text))
-            )
+            named = set(self._named(question.column, part.text))
             of_name = [
                 at
                 for at, key in enumerate(question.parents)
@@ -383,15 +344,6 @@ class _Finder:
         if sum(part.rows for part, _ in assigned) < _LEAST_ROWS * filled:
             return []
         return assigned if proved or self._apart(parts, assigned) else []
-
-    def _lettered_by(self, question: _Question, letters: str) -> set[int]:
-        """The possible parents whose tables letters are short for."""
-        arrays = self.arrays
-        return {
-            key
-            for key in question.parents
-            if abbreviates(letters, entity(arrays.ids[int(arrays.table[key])].name))
-        }
 
     def _apart(self, parts: Sequence[_Part], assigned: Sequence[tuple[_Part, int]]) -> bool:
         """Whether no key holds much of the parts that are another's."""
@@ -420,8 +372,7 @@ class _Finder:
         self, question: _Question, split: int, assigned: Sequence[tuple[_Part, int]]
     ) -> Iterator[JoinEdge]:
         """An edge to each key, with the values that its condition names."""
-        arrays, column, w = self.arrays, question.column, self.weights
-        table = int(arrays.table[column])
+        arrays, column, w = self.arrays, question.column, WEIGHTS
         by_key: dict[int, list[_Part]] = defaultdict(list)
         for part, at in assigned:
             by_key[at].append(part)
@@ -432,27 +383,26 @@ class _Finder:
             logit -= w.orphan * (1 - found / rows)
             number = bool(arrays.number[split])
             values = sorted(part.text if number else literal(part.text) for part in parts)
-            letters = split == column
-            yield JoinEdge(
-                left=arrays.ids[table],
-                right=arrays.ids[int(arrays.table[key])],
-                columns=((arrays.name[column], arrays.name[key]),),
-                score=probability(logit),
-                cardinality=cardinality(bool(arrays.unique[column]), bool(arrays.unique[key])),
-                match_rate=round(found / max(int(arrays.rows[table]), 1), 6),
-                evidence={
-                    "conditional": 1.0,
-                    "row_containment": round(found / rows, 6),
-                    "logit": round(logit, 6),
-                },
-                transform=cut_transform("|".join(p.text for p in parts), "") if letters else "",
-                when=() if letters else (arrays.name[split], *values),
-            )
+            evidence = {"conditional": 1.0, "row_containment": found / rows}
+            when = (arrays.name[split], *values)
+            yield self._edge((column, key), logit, found, evidence, when)
+
+    def _edge(
+        self,
+        pair: tuple[int, int],
+        logit: float,
+        rows: int,
+        evidence: Mapping[str, float],
+        when: tuple[str, ...] = (),
+    ) -> JoinEdge:
+        unique = self.arrays.unique
+        kind = cardinality(bool(unique[pair[0]]), bool(unique[pair[1]]))
+        return edge_of(self.arrays, [pair], logit, rows, evidence, cardinality=kind, when=when)
 
     def mixed(self, explained: Collection[tuple[TableId, str]]) -> list[JoinEdge]:
         """The edges of columns of codes, but for those that are `explained`, whose values are each
         in one of several masters."""
-        arrays, w = self.arrays, self.weights
+        arrays, w = self.arrays, WEIGHTS
         edges: list[JoinEdge] = []
         referring = {(edge.left, edge.columns[0][0]) for edge in self.known if edge.score > 0.5}
         for child, keys in self._holding.items():
@@ -468,7 +418,7 @@ class _Finder:
                     or (arrays.ids[int(arrays.table[key])], arrays.name[key]) not in referring
                 )
             ]
-            masters = self._masters(_Question(child, (), codes, letters=False))
+            masters = self._masters(_Question(child, (), codes))
             total = sum(rows for _, rows in masters) / int(arrays.filled[child])
             rest = self._after_transform.get(child, 0.0)
             total += rest
@@ -477,23 +427,8 @@ class _Finder:
             logit = w.prior + w.name - w.orphan * (1 - total)
             for key, rows in masters:
                 nats = logit + w.key * float(arrays.first[key])
-                edges.append(
-                    JoinEdge(
-                        left=table,
-                        right=arrays.ids[int(arrays.table[key])],
-                        columns=((arrays.name[child], arrays.name[key]),),
-                        score=probability(nats),
-                        cardinality=cardinality(
-                            bool(arrays.unique[child]), bool(arrays.unique[key])
-                        ),
-                        match_rate=round(rows / max(int(arrays.rows[arrays.table[child]]), 1), 6),
-                        evidence={
-                            "mixed": 1.0,
-                            "row_containment": round(rows / int(arrays.filled[child]), 6),
-                            "logit": round(nats, 6),
-                        },
-                    )
-                )
+                evidence = {"mixed": 1.0, "row_containment": rows / int(arrays.filled[child])}
+                edges.append(self._edge((child, key), nats, rows, evidence))
         return edges
 
     def _masters(self, question: _Question) -> list[tuple[int, int]]:
@@ -545,24 +480,4 @@ def split_rows(rows: RowReader, question: Json) -> list[list[list[object]]]:
                 kinds = int(np.count_nonzero(counts_of))
                 parts.append([written[value], len(chosen), kinds, found.tolist()])
         answer.append(parts)
-    return answer + [_by_letters(rows, question, own)] * question["letters"]
-
-
-def _by_letters(rows: RowReader, question: Json, own: Hashes) -> list[list[object]]:
-    """How the rows of a column split by the letters before its numbers, which keys may hold."""
-    (texts,) = rows.texts(TableId(*question["table"]), [question["column"]])
-    keys = [rows.sets.hashes(parent) for parent in question["parents"]]
-    values, times = np.unique(own, return_counts=True)
-    by_letters: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for value, count in zip(values.tolist(), times.tolist(), strict=True):
-        match = _LETTERED.fullmatch(texts.get(value, ""))
-        if match:
-            by_letters[match[1].lower()].append((int(match[2]), count))
-    parts: list[list[object]] = []
-    for letters, numbers in sorted(by_letters.items()):
-        hashes = hash_values(pa.array([number for number, _ in numbers], pa.int64()))
-        counted = np.array([count for _, count in numbers])
-        order = np.argsort(hashes)
-        held = [int(counted[order][found_in(hashes[order], key)].sum()) for key in keys]
-        parts.append([letters, int(counted.sum()), len(numbers), held])
-    return parts
+    return answer

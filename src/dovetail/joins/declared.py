@@ -21,7 +21,7 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.domain import DeclaredKeys, JoinEdge, TableId
 from dovetail.joins.edges import cardinality, in_order, shifted
-from dovetail.joins.features import DEFAULT_WEIGHTS, Weights
+from dovetail.joins.features import WEIGHTS
 
 # Evidence: the key is declared; so many of the child's values have no partner, or several.
 DECLARED, NO_PARTNER = "declared", "values_without_partner"
@@ -36,15 +36,11 @@ Columns = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """A table of a declared key: how its columns are numbered, and how many rows it has.
-
-    `first` is the number of its first column among those of all tables; of a `sampled` table not
-    all rows were read.
-    """
+    """A table of a declared key: the numbers of its columns among those of all tables, and how many
+    rows it has. Of a `sampled` table not all rows were read."""
 
     id: TableId
     place: Mapping[str, int]
-    first: int
     rows: int
     sampled: bool
 
@@ -97,12 +93,12 @@ class _Sides:
         if row is None:
             return None
         first, end = self._bounds[row], self._bounds[row + 1]
-        place = {name: place for place, name in enumerate(self._names[first:end])}
-        return _Side(table, place, first, self._rows[row], self._sampled[row])
+        place = {name: at for at, name in enumerate(self._names[first:end], first)}
+        return _Side(table, place, self._rows[row], self._sampled[row])
 
     def repeats(self, side: _Side, key: tuple[str, ...]) -> bool:
         """Whether two rows of a table have the same declared key, as far as columns tell."""
-        at = [side.first + side.place[name] for name in _spelled(side, key)]
+        at = [side.place[name] for name in _spelled(side, key)]
         filled = side.rows - sum(int(self._nulls[column]) for column in at)
         if len(at) == 1:
             return filled > 0 and not self._unique[at[0]].as_py()
@@ -133,9 +129,7 @@ class _Sides:
                     yield child, parent, tuple(zip(own, other, strict=True)), key.by
 
 
-def with_declared(
-    catalog: CatalogReader, edges: Iterable[JoinEdge], weights: Weights = DEFAULT_WEIGHTS
-) -> list[JoinEdge]:
+def with_declared(catalog: CatalogReader, edges: Iterable[JoinEdge]) -> list[JoinEdge]:
     """The edges with declared foreign keys among them, all in order."""
     sides = _Sides(catalog)
     wanted = {
@@ -163,7 +157,7 @@ def with_declared(
         column = (child.id, columns[0][0])
         if len(columns) == 1 and match.share >= refers.get(column, (parent.id, 0.0))[1]:
             refers[column] = (parent.id, match.share)
-    declared += [_reweighed(edge, sides.keys, refers, weights) for edge in others]
+    declared += [_reweighed(edge, sides.keys, refers) for edge in others]
     return in_order(declared)
 
 
@@ -235,10 +229,11 @@ def _match(catalog: CatalogReader, child: _Side, parent: _Side, columns: Columns
 
 def _count(catalog: CatalogReader, child: _Side, parent: _Side, pair: tuple[str, str]) -> _Match:
     """The same of one pair of columns."""
-    own, other = pair
-    (values, rows), (keys, times), scale = catalog.compared(
-        (child.id, child.place[own]), (parent.id, parent.place[other])
-    )
+    own, other = child.place[pair[0]], parent.place[pair[1]]
+    stored = catalog.values
+    values, keys = stored.compared(own, other)
+    rows, times = stored.counts(own)[: len(values)], stored.counts(other)[: len(keys)]
+    scale = stored.size(own) / max(len(values), 1)
     present = found_in(values, keys)
     several = found_in(values, keys[times > 1])
     matched = int(rows[present].sum())
@@ -251,7 +246,6 @@ def _reweighed(
     edge: JoinEdge,
     keys: Mapping[TableId, DeclaredKeys],
     refers: Mapping[tuple[TableId, str], tuple[TableId, float]],
-    weights: Weights,
 ) -> JoinEdge:
     """An inferred edge, weighed again with the keys that its two tables declare."""
     evidence = edge.evidence
@@ -263,14 +257,14 @@ def _reweighed(
     shift = 0.0
     left, right = keys.get(edge.left), keys.get(edge.right)
     if right is not None and right.is_key(other):
-        shift += weights.key * (1 - evidence["key"])
+        shift += WEIGHTS.key * (1 - evidence["key"])
     if left is not None and left.candidate_keys:
         # Masters of two systems are both primary keys.
         masters = evidence["across"] and (evidence["code"] or "transformed" in evidence)
         if left.primary == (own,) and not masters:
-            shift -= weights.own * (1 - evidence["own"])
+            shift -= WEIGHTS.own * (1 - evidence["own"])
         elif not left.uses(own):
-            shift += weights.own * evidence["own"]
+            shift += WEIGHTS.own * evidence["own"]
     target = refers.get((edge.left, own))
     if target is not None and target[0].source == edge.right.source and target[0] != edge.right:
         shift -= _ELSEWHERE * target[1]

@@ -5,18 +5,17 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
 from dovetail.arrays import found_in
 from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.values import StoredValues
 from dovetail.components import Components
 from dovetail.domain import DeclaredKeys, DomainColumn, JoinEdge, KeyDomain, TableId
 from dovetail.domain.sql import CUT, PREFIX, PUNCTUATED, ZEROS, rung, transformed_text
 from dovetail.hashing import hash_values
-from dovetail.joins.columns import CatalogValues
 from dovetail.names.references import refers
 from dovetail.names.table_name import entity
 from dovetail.names.words import ID_WORDS, PREPOSITIONS, core, plural, words
@@ -49,10 +48,6 @@ class KeyDomains:
             (table, *DeclaredKeys.from_text(text).primary) for table, text in declared if text
         }
 
-    @cached_property
-    def _values(self) -> _Values:
-        return _Values(self._catalog)
-
     def of(self, table: TableId | None = None) -> list[KeyDomain]:
         """Those of a table, or all, those of the most columns first."""
         domains = [
@@ -65,7 +60,9 @@ class KeyDomains:
     def _domain(self, number: int) -> KeyDomain:
         if number not in self._made:
             group = self._groups[number]
-            self._made[number] = _domain(self._values, group, self._best, self._into, self._primary)
+            self._made[number] = _domain(
+                self._catalog, group, self._best, self._into, self._primary
+            )
         return self._made[number]
 
 
@@ -75,7 +72,7 @@ def _by_values(edge: JoinEdge) -> bool:
 
 
 def _domain(
-    values: _Values,
+    catalog: CatalogReader,
     group: Sequence[_Column],
     best: Mapping[_Column, JoinEdge],
     into: Mapping[_Column, int],
@@ -95,7 +92,7 @@ def _domain(
     masters = {source: min(columns, key=order) for source, columns in sorted(by_source.items())}
     masters = {source: column for source, column in masters.items() if into.get(column)}
     master = min(group, key=lambda column: order(column)[1:])
-    columns = {column: values.column(column, best.get(column)) for column in sorted(group)}
+    columns = {column: _member(catalog, column, best.get(column)) for column in sorted(group)}
     table, name = master
     return KeyDomain(
         domain_name(table.name, name),
@@ -136,44 +133,26 @@ def domain_name(table: str, column: str) -> str:
     return " ".join((*called, said))
 
 
-class _Values:
-    """What the columns of a catalog lack in those that they refer to."""
+def _member(catalog: CatalogReader, column: _Column, edge: JoinEdge | None) -> DomainColumn:
+    """A column of a domain with what it lacks in the one that an edge says it refers to."""
+    if edge is None:
+        return DomainColumn(*column)
+    values, parent = catalog.values, (edge.right, edge.columns[0][1])
+    number = values.number(*column)
+    child = _in_form(values, number, edge.transform)
+    own, keys = values.compared(child, _in_form(values, values.number(*parent), edge.transform))
+    missing = own[~found_in(own, keys)]
+    count = round(len(missing) * values.size(child) / max(len(own), 1))
+    examples: list[str] = catalog.records.columns["examples"][number].as_py() or []
+    lacking = [text for text in examples if _hash(text, edge.transform) in missing]
+    return DomainColumn(*column, parent, edge.transform, edge.match_rate, count, tuple(lacking))
 
-    def __init__(self, catalog: CatalogReader) -> None:
-        self._catalog = catalog
-        self._values = CatalogValues(catalog)
-        bounds = catalog.records.bounds.tolist()
-        names = catalog.records.columns["name"].to_pylist()
-        self._numbers = {
-            (table, names[column]): column
-            for table, start, end in zip(catalog.ids, bounds, bounds[1:], strict=False)
-            for column in range(start, end)
-        }
-        self._forms = {
-            (view.column, view.transform): len(names) + number
-            for number, view in enumerate(self._values.normalized)
-        }
-        self._examples = catalog.records.columns["examples"]
 
-    def column(self, column: _Column, edge: JoinEdge | None) -> DomainColumn:
-        """A column of a domain with what it lacks in the one that an edge says it refers to."""
-        if edge is None:
-            return DomainColumn(*column)
-        parent = (edge.right, edge.columns[0][1])
-        child = self._set(self._numbers[column], edge.transform)
-        own = self._values.hashes(child)
-        keys = self._values.hashes(self._set(self._numbers[parent], edge.transform))
-        missing = own[~found_in(own, keys)]
-        count = round(len(missing) * int(self._values.distinct[child]) / max(len(own), 1))
-        examples: list[str] = self._examples[self._numbers[column]].as_py() or []
-        lacking = [text for text in examples if _hash(text, edge.transform) in missing]
-        return DomainColumn(*column, parent, edge.transform, edge.match_rate, count, tuple(lacking))
-
-    def _set(self, column: int, transform: str) -> int:
-        """The values of a column at the rung that a transform names, or as they are."""
-        names = [transform, *_SAME_RUNG.get(rung(transform), ())]
-        numbers = (self._forms.get((column, name)) for name in names)
-        return next((n for n in numbers if n is not None), column)
+def _in_form(values: StoredValues, column: int, transform: str) -> int:
+    """The values of a column at the rung that a transform names, or as they are."""
+    forms = values.forms_of(column)
+    names = (transform, *_SAME_RUNG.get(rung(transform), ()))
+    return next((forms[name] for name in names if name in forms), column)
 
 
 # Transforms that are one rung: a column may need less of it than the other.

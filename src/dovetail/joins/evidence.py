@@ -1,7 +1,7 @@
 """Join evidence: which columns of a catalog's tables join, how sure that is, and why.
 
 candidates at every rung of the ladder of normal forms → scores in view of each other
-→ composite keys, self-references, conditional keys → what people wrote
+→ composite keys, self-references, names alone, conditional keys, code tables → what people wrote
 """
 
 from __future__ import annotations
@@ -12,21 +12,26 @@ from contextlib import ExitStack
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.usage import Usage
 from dovetail.domain import JoinEdge
+from dovetail.joins.code_tables import with_code_tables
 from dovetail.joins.columns import (
     DEFAULT_THRESHOLDS,
     CatalogPasses,
     ColumnArrays,
+    TableColumns,
     Thresholds,
     catalog_passes,
 )
 from dovetail.joins.commented import with_comments
+from dovetail.joins.composite import CompositeKeys
+from dovetail.joins.conditional import with_conditional_keys
 from dovetail.joins.declared import with_declared
 from dovetail.joins.edges import in_order
+from dovetail.joins.names_only import name_only_edges
 from dovetail.joins.parted import by_part, with_parts
 from dovetail.joins.queried import with_queries
 from dovetail.joins.rows import RowQuestions
 from dovetail.joins.scoring import edges_of, foreign_key
-from dovetail.joins.structure import structural_edges
+from dovetail.joins.self_references import self_references
 
 
 def join_evidence(
@@ -43,15 +48,16 @@ def join_evidence(
         passes = passes or stack.enter_context(catalog_passes(catalog))
         arrays = ColumnArrays.of(catalog, thresholds, passes)
         every = with_parts(arrays, passes.values)
-        scored = by_part(every, foreign_key(every, passes.values.views), passes.values)
-        rows = RowQuestions(passes)
-        edges = structural_edges(arrays, edges_of(arrays, scored), rows)
+        scored = by_part(every, foreign_key(every, passes.values.forms), passes.values)
+        columns, rows = TableColumns(arrays), RowQuestions(passes)
+        # Beyond one column and two tables, weighed in the same nats, after what needs no rows.
+        composite = list(CompositeKeys(arrays, columns, rows).edges())
+        single = edges_of(arrays, scored)
+        edges = [*single, *composite, *self_references(arrays, columns, single)]
+        edges += name_only_edges(arrays, columns, edges)
+        edges = with_conditional_keys(arrays, columns, edges, rows)
+        edges = with_code_tables(arrays, columns, edges, rows)
         return in_order(edges), rows.complete
-
-
-def work_out(catalog: CatalogReader, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> list[JoinEdge]:
-    """The edges of the join evidence of a catalog, made from nothing but its values."""
-    return join_evidence(catalog, thresholds)[0]
 
 
 def with_what_people_wrote(

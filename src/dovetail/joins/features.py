@@ -11,17 +11,17 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from dovetail.arrays import Encoded, Flags, Floats, Ints, encode_by, once
+from dovetail.arrays import Encoded, Flags, Floats, Ints, once
 from dovetail.joins.candidates import Candidates
 from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.sketches import commonness
 from dovetail.names.references import References, abbreviates
-from dovetail.names.table_name import CopyMarks, entity, is_layer
-from dovetail.names.words import Words, core, counts, has_id_word, identifies, is_position
+from dovetail.names.table_name import CopyMarks, entity
+from dovetail.names.words import Words, counts, has_id_word, identifies, is_language, is_position
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class JoinWeights:
     """Log-odds in nats, each with its reason; everything else is an equation."""
 
     prior: float = -4.5  # an inclusion with nothing else for it: one in ninety is a key
@@ -37,10 +37,8 @@ class Weights:
     exact: float = 0.5  # the same column name to the letter: breaks ties between competitors only
     master: float = 8.0  # of two parents never the copy, however much nearer it is
     original: float = 3.0  # of two keys that hold each other's values the copy refers
-    prefix: float = 3.0  # E00123 of employee 123; half of it for a single letter
+    prefix: float = 3.0  # E00123 of employee 123; 0.7 of it for a single letter
     fit: float = 4.0  # two running numbers that end alike, at most: by chance they would not
-    ends: float = 0.5  # how far that counts beside a name, where the two are of two systems
-    few: float = 4.0  # the parent is no key of its table, only unique in a handful of rows
     source: float = 1.0  # both tables are of one source: of look-alikes, the one next to it
     across: float = 1.5  # the tables are of two systems; twice this where values say nothing
     code: float = 3.0  # ten codes in common, such as policy numbers, are more than rare values
@@ -50,20 +48,14 @@ class Weights:
     rung: float = 1.0  # of two parents the one that writes keys as the child does, per rung
     sharp: float = 6.0  # a competitor weighs 1/e for every sixth of a nat it is weaker
     competitor: float = 0.693  # every equal competitor halves the odds
-    clear: float = 0.7  # an edge may found a database while its competitors together weigh less
     clash: float = 6.0  # two tables of one name in one database: as good as excluded
     turned: float = 20.0  # of two keys that hold each other's values the weaker is no parent
     proof: float = 5.0  # nats at which a chance inclusion is out of the question
-    levels: tuple[float, ...] = (
-        0.95,
-        0.8,
-        0.5,
-    )  # scores from which on edges found databases, in turn
     apart: float = 3.0  # the tables are of two databases, and values say nothing
     least: float = -1.0  # the logit below which a candidate neither becomes an edge nor competes
 
 
-DEFAULT_WEIGHTS = Weights()
+WEIGHTS = JoinWeights()
 
 
 # A likeness of naming conventions that speaks neither for nor against.
@@ -72,19 +64,16 @@ NEUTRAL = 0.5
 _RUN, _MOST_FIT = 20, 4.0
 # How much higher than a column a key may end to end alike, and keys of one source that may.
 _NEAR, _CROWD = 0.02, 8
-# Values from which on a column is not unique by chance.
-_FEW = 20
 # Values from which on they say something of a column that is called by nothing of the other.
 _SOME = 4
 # How much more than a number of any other name one that is called a count is a measure.
 _COUNT = 2.0
-# Codes in common that are no chance, and the share of rows that must be found if they are names,
-# or the key of a subtype.
+# Codes in common that are no chance, and the share of rows that the key of a subtype must find.
 _CODES, _ALL_ROWS = 10, 0.95
 # The share of rows that must be in a key for them to miss its gaps, and nats that settle it.
 _ALL_IN, _GAPS = 0.99, 20.0
-# How far a table of a warehouse's layers is a copy.
-_LAYER = 0.5
+# Columns that a table of texts by language has at most.
+_TEXTS = 5
 # Twice the sparsity above which values are distinctive.
 _DISTINCTIVE = 0.05
 
@@ -93,33 +82,28 @@ _DISTINCTIVE = 0.05
 class ValueInformation:
     """Per column, how informative it is that another column has its values."""
 
-    sparsity: Floats  # self-information of a number's being in it, over `Weights.proof`
+    sparsity: Floats  # self-information of a number's being in it, over `JoinWeights.proof`
     rarity: Floats  # how few tables hold its values, by those sampled from it
     common: Floats  # ln of how many tables hold one of them, on average
 
-    @property
-    def distinctive(self) -> Flags:
-        """Columns whose values may prove something, if few tables hold them."""
-        return 2 * self.sparsity > _DISTINCTIVE
 
-
-def value_information(arrays: ColumnArrays, weights: Weights) -> ValueInformation:
+def value_information(arrays: ColumnArrays) -> ValueInformation:
     """The self-information of each column's values, from its range and from who else holds them."""
     common = commonness(arrays.values, arrays.table)
     live = int((arrays.rows > 0).sum())
     rarity = np.where(arrays.distinct > 0, np.log(max(live, 1)) - common, 0.0)
     rarity /= np.log(max(live / 2, 2))
-    return ValueInformation(value_sparsity(arrays, weights), rarity, common)
+    return ValueInformation(value_sparsity(arrays), rarity, common)
 
 
-def value_sparsity(arrays: ColumnArrays, weights: Weights) -> Floats:
-    """The self-information of a number's being in each column, over `Weights.proof`."""
-    largest = arrays.reach
+def value_sparsity(arrays: ColumnArrays) -> Floats:
+    """The self-information of a number's being in each column, over `JoinWeights.proof`."""
+    largest = np.maximum(np.abs(arrays.low), np.abs(arrays.high))
     finite = arrays.number & np.isfinite(largest)
     # Chance puts a number into a key of n values up to m with n/m; text is never dense.
     share = np.where(finite, arrays.distinct / (np.where(finite, largest, 0) + 1), 0.0)
-    nats: Floats = -np.log(np.clip(share, np.exp(-weights.proof), 1))
-    return nats / weights.proof
+    nats: Floats = -np.log(np.clip(share, np.exp(-WEIGHTS.proof), 1))
+    return nats / WEIGHTS.proof
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +113,6 @@ class ColumnFacts:
     # As child or parent.
     rarity: Floats  # how few tables hold its values
     code: Flags  # its values mean the same thing wherever they stand
-    names: Flags  # it holds texts that are no codes
     period: Flags  # it holds days or months, and is not called a key of them
     day: Flags  # it holds days or months
     names_key: Flags  # its name has an id-word
@@ -145,7 +128,6 @@ class ColumnFacts:
     own_key: Floats  # how far a reference to what it is called is one to its table
     own_name: Floats  # how far it is named after its own table
     repeat: Floats  # share of its rows whose value is another's too
-    few: Floats  # how far it is unique for want of rows: no key of its table, and few values
 
     @classmethod
     def of(
@@ -171,7 +153,6 @@ class ColumnFacts:
         return cls(
             rarity=information.rarity,
             code=arrays.codes,
-            names=arrays.names,
             period=arrays.period & ~key_word,
             day=arrays.period,
             names_key=id_word,
@@ -186,7 +167,6 @@ class ColumnFacts:
             own_key=(0.5 + 0.5 * np.minimum(2 * key, 1)) * (0.8 + 0.2 * own_name),
             own_name=own_name,
             repeat=1 - arrays.distinct / np.maximum(arrays.filled, 1),
-            few=np.clip(1 - 2 * key, 0, 1) * np.clip(1 - arrays.distinct / _FEW, 0, 1),
         )
 
 
@@ -209,7 +189,6 @@ class Features:
     across: Floats  # they are of two, where sources count
     calendar: Floats  # the child holds days or months, which every calendar has
     number: Floats  # the child holds numbers, and no letters before them
-    few: Floats  # the parent is unique for want of rows alone
     prefix: Floats  # the child's letters in front of a number abbreviate what the parent is about
     fit: Floats  # two sequences of numbers end at the same number, and no other key does
     code: Floats  # how many of ten codes they have in common
@@ -219,13 +198,11 @@ class Features:
         return Features(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
-def ranks(
-    features: Features, logit: Floats, rung: Floats, weights: Weights = DEFAULT_WEIGHTS
-) -> Floats:
+def ranks(features: Features, logit: Floats, rung: Floats) -> Floats:
     """The logit with what decides between competitors only; `rung` is how far up the ladder of
     normal forms each is found."""
-    rank: Floats = logit + weights.exact * features.exact + weights.source * features.source
-    return rank - weights.master * features.copy - weights.rung * rung
+    rank: Floats = logit + WEIGHTS.exact * features.exact + WEIGHTS.source * features.source
+    return rank - WEIGHTS.master * features.copy - WEIGHTS.rung * rung
 
 
 def _apart(features: Features) -> Flags:
@@ -234,10 +211,9 @@ def _apart(features: Features) -> Flags:
     return apart
 
 
-def local_logits(features: Features, weights: Weights = DEFAULT_WEIGHTS) -> Floats:
+def local_logits(features: Features) -> Floats:
     """The logit of each candidate by itself: the weighted sum of its features, in nats."""
-    w = weights
-    own = np.clip(features.own, 0, 1)
+    w = WEIGHTS
     # Small numbers of two systems, by name alone.
     unproved = features.number * np.clip(1 - features.value - features.fit - features.prefix, 0, 1)
     logit: Floats = (
@@ -251,8 +227,7 @@ def local_logits(features: Features, weights: Weights = DEFAULT_WEIGHTS) -> Floa
         - w.across * features.across * (1 + unproved)
         + w.code * features.code
         - w.repeat * features.repeat
-        - w.few * features.few
-        + w.fit * features.fit * (1 - features.name * (1 - w.ends * features.across * (1 - own)))
+        + w.fit * features.fit * (1 - features.name)
         + w.prefix * features.prefix
         + w.cover * np.log(features.cover)
         + w.convention * (features.convention - 0.5)
@@ -351,8 +326,7 @@ class PairFeatures:
 
     Per column: its `table`, the `distinct` values, the `filled` rows, the number of its name
     (`names`), and its `facts`. Per table: the number of its source (`sources`), where
-    `sources_count`, whether it is one of several `files`, or of the `layers` of a warehouse,
-    whether it holds `texts` by language, and its row of `conventions`.
+    `sources_count`, whether it holds `texts` by language, and its row of `conventions`.
     """
 
     table: Ints
@@ -364,15 +338,12 @@ class PairFeatures:
     conventions: Floats
     copies: CopyMarks
     sources: Ints
-    files: Flags
-    layers: Flags
     texts: Flags
     high: Floats
     running: RunningNumbers
     behind_letters: Flags
     prefixes: Encoded[str]
     abouts: Encoded[Words]
-    cores: Encoded[Words]
     sources_count: bool
 
     @classmethod
@@ -384,8 +355,8 @@ class PairFeatures:
         running: RunningNumbers | None = None,
     ) -> PairFeatures:
         """`conventions` are the tables', where the columns are not all that these have."""
-        names = Encoded.of(arrays.called)
-        references = References.of(names, arrays.table_names)
+        names = Encoded.of(arrays.spoken_columns)
+        references = References.of(names, arrays.spoken_tables)
         return cls(
             table=arrays.table,
             distinct=arrays.distinct,
@@ -396,20 +367,13 @@ class PairFeatures:
             conventions=arrays.conventions() if conventions is None else conventions,
             copies=CopyMarks.of(arrays.table_names),
             sources=Encoded.of([table.source for table in arrays.ids]).codes,
-            files=np.zeros(len(arrays.ids), dtype=np.bool_)
-            if arrays.files is None
-            else arrays.files,
-            layers=np.array([is_layer(name) for name in arrays.table_names], dtype=np.bool_),
-            texts=np.zeros(len(arrays.ids), dtype=np.bool_)
-            if arrays.texts is None
-            else arrays.texts,
+            texts=_tables_of_texts(arrays),
             high=np.where(arrays.number, arrays.high, np.nan),
             running=running or RunningNumbers.of(arrays),
             behind_letters=arrays.number
             & np.array([bool(p) for p in arrays.prefix], dtype=np.bool_),
             prefixes=Encoded.of(arrays.prefix),
-            abouts=Encoded.of([entity(name) for name in arrays.table_names]),
-            cores=encode_by(core, names),
+            abouts=Encoded.of([entity(name) for name in arrays.spoken_tables]),
             sources_count=bool(arrays.thresholds.sources),
         )
 
@@ -450,7 +414,7 @@ class PairFeatures:
         subtype = value * facts.own_name[parent] * (to_column == 0) * wholly
         # A system's own key refers to another of its keys with all its rows or none.
         partial = (across == 0) & facts.counter[child] & facts.names_key[child] & ~wholly
-        code = np.where(partial, 0.0, self._code(candidates, across))
+        code = np.where(partial, 0.0, self._code(candidates))
         masters = across * np.where(both & ~number, code, 0)
         # Codes may read as months, as some of their list do, where the names are the same.
         calendar = facts.period[child] | ((facts.day[child] != facts.day[parent]) & (name == 0))
@@ -465,13 +429,12 @@ class PairFeatures:
             repeat=facts.repeat[parent],
             convention=np.where(across > 0, np.maximum(convention, NEUTRAL), convention),
             exact=exact,
-            copy=np.maximum(self.copies.copied(*tables), self._made_from_others(*tables)),
-            source=(self.sources_count - across) * ~self.files[tables[0]],
+            copy=np.maximum(self.copies.copied(*tables), self._of_texts(*tables)),
+            source=self.sources_count - across,
             across=across,
             calendar=calendar.astype(np.float64),
             number=(number & ~self.behind_letters[child]).astype(np.float64),
-            few=facts.few[parent],
-            prefix=self._prefix(child, parent, name),
+            prefix=self._prefix(child, parent),
             fit=none,
             code=code,
         )
@@ -492,16 +455,10 @@ class PairFeatures:
         measure = np.where(facts.counts[child], facts.plain[child] * _COUNT, measure)
         return np.maximum(measure, facts.position[child] * (_COUNT - exact))
 
-    def _code(self, candidates: Candidates, across: Floats) -> Floats:
-        """How many of ten codes two columns have in common. Files that people are sent have names
-        instead, of wards or towns; all of them must be in a list of another system."""
-        child, parent, facts = candidates.child, candidates.parent, self.facts
-        codes = facts.code[child] & facts.code[parent]
-        names = (across > 0) & facts.names[child] & facts.names[parent]
-        names &= self.files[self.table[child]] & ~self.files[self.table[parent]]
-        names &= (facts.repeat[parent] == 0) & (candidates.rows >= _ALL_ROWS * self.filled[child])
-        shared = np.minimum(candidates.shared / _CODES, 1)
-        code: Floats = np.where(codes | names, shared, 0.0)
+    def _code(self, candidates: Candidates) -> Floats:
+        """How many of ten codes two columns have in common."""
+        codes = self.facts.code[candidates.child] & self.facts.code[candidates.parent]
+        code: Floats = np.where(codes, np.minimum(candidates.shared / _CODES, 1), 0.0)
         return code
 
     def _between_gaps(self, candidates: Candidates, across: Floats) -> Floats:
@@ -516,48 +473,37 @@ class PairFeatures:
         told: Floats = np.where(inside, np.clip(np.nan_to_num(nats) / _GAPS, 0, 1), 0.0)
         return told
 
-    def _made_from_others(self, child: Ints, parent: Ints) -> Floats:
-        """1 where the parent is no master by what it is and the child may be one: a file among
-        files, which was exported from some system, or a table of texts by language."""
-        files = self.files[parent] & ~self.files[child] & self.sources_count
-        made: Floats = (files | (self.texts[parent] & ~self.texts[child])).astype(np.float64)
-        # Dimensions and facts of a warehouse are made from what other systems have; but what two of
-        # these have in common, they may be the only ones to hold.
-        layer = self.layers[parent] & ~self.layers[child] & (self._across(child, parent) > 0)
-        most: Floats = np.maximum(made, _LAYER * layer)
-        return most
+    def _of_texts(self, child: Ints, parent: Ints) -> Floats:
+        """1 where the parent is no master by what it is and the child may be one: a table of texts
+        by language has the keys of what it is about."""
+        texts: Floats = (self.texts[parent] & ~self.texts[child]).astype(np.float64)
+        return texts
 
-    def _prefix(self, child: Ints, parent: Ints, name: Floats) -> Floats:
-        """How far the letters before one side's numbers abbreviate what the other is about: E00123
-        an employee, and the key E00123 what a column of numbers is called that is named after it.
-        """
+    def _prefix(self, child: Ints, parent: Ints) -> Floats:
+        """How far the letters before the child's numbers abbreviate what the parent is about."""
 
-        def said(column: Ints, codes: Ints, abouts: Encoded[Words]) -> Floats:
-            def compare(prefix: Ints, about: Ints) -> Floats:
-                pairs = zip(prefix.tolist(), about.tolist(), strict=True)
-                letters, words = self.prefixes.dictionary, abouts.dictionary
-                return np.array([abbreviates(letters[p], words[a]) for p, a in pairs])
-
-            prefixes = self.prefixes.codes[column], len(self.prefixes.dictionary)
-            return once(compare, prefixes, (codes, len(abouts.dictionary)))
+        def compare(prefix: Ints, about: Ints) -> Floats:
+            letters, abouts = self.prefixes.dictionary, self.abouts.dictionary
+            pairs = zip(prefix.tolist(), about.tolist(), strict=True)
+            return np.array([abbreviates(letters[p], abouts[a]) for p, a in pairs])
 
         far = np.zeros(len(child))
         some = np.flatnonzero(self.behind_letters[child])
-        far[some] = said(child[some], self.abouts.codes[self.table[parent[some]]], self.abouts)
-        turned = self.behind_letters[parent] & ~self.behind_letters[child] & (name > 0)
-        some = np.flatnonzero(turned)
-        far[some] = said(parent[some], self.cores.codes[child[some]], self.cores) * name[some]
+        prefixes = self.prefixes.codes[child[some]], len(self.prefixes.dictionary)
+        abouts = self.abouts.codes[self.table[parent[some]]], len(self.abouts.dictionary)
+        far[some] = once(compare, prefixes, abouts)
         return far
 
     def _fit(self, child: Ints, parent: Ints, features: Features) -> Floats:
-        """How exactly a sequence of numbers ends where a key does, in shares of `Weights.fit`. What
+        """How exactly a sequence of numbers ends where a key does, in shares of `WEIGHTS.fit`. What
         counts ends nowhere; between two systems, and of a table's own numbers, it means nothing by
         itself."""
         begin = np.clip(self.running.begin(child, parent), 0, None)
         told = np.clip((self.running.nats(child, parent) + begin) / _MOST_FIT, 0, 1)
         told *= np.clip(1 - features.measure, 0, 1)
         alone_tells = ((features.across == 0) | (begin > 0)) & ~self.facts.counter[child]
-        fit: Floats = np.where(alone_tells | (features.name > 0), told, 0.0)
+        said = (features.name > 0) | (features.prefix > 0)
+        fit: Floats = np.where(alone_tells | said, told, 0.0)
         return fit
 
     def _across(self, left: Ints, right: Ints) -> Floats:
@@ -585,14 +531,54 @@ class PairFeatures:
         )
 
 
+def _tables_of_texts(arrays: ColumnArrays) -> Flags:
+    """Which tables have a column called a language, and few others: what the rows of others are
+    called in some languages."""
+    language = np.array([is_language(name) for name in arrays.name], dtype=np.bool_)
+    tables = len(arrays.ids)
+    named = np.bincount(arrays.table[language], minlength=tables) > 0
+    texts: Flags = named & (np.bincount(arrays.table, minlength=tables) <= _TEXTS)
+    return texts
+
+
 @dataclass(frozen=True, slots=True)
 class UpperBounds:
-    """Pairs whose logit may reach the least that counts."""
+    """Pairs that are worth counting: something speaks for them, and their logit may reach the least
+    that counts. Where `running` numbers of two columns end alike, that is enough to be looked at.
+    """
 
     features: PairFeatures
-    weights: Weights
+    running: bool
+
+    @property
+    def _distinctive(self) -> Flags:
+        """Columns whose values may prove something, if few tables hold them."""
+        return 2 * self.features.facts.sparsity > _DISTINCTIVE
+
+    @property
+    def child_kind(self) -> Ints:
+        """A number for all that decides which keys each column may refer to, but for its values."""
+        return 2 * self.features.references.called + self._distinctive
+
+    @property
+    def key_kind(self) -> Ints:
+        """The same for keys, whose tables count too."""
+        references = self.features.references
+        return self.child_kind + 2 * references.columns * references.about[self.features.table]
+
+    def eligible(self, child: Ints, key: Ints) -> Flags:
+        """Whether each pair is distinctive, or named alike, or ends alike."""
+        distinctive, references = self._distinctive, self.features.references
+        eligible: Flags = distinctive[child] & distinctive[key]
+        rest = np.flatnonzero(~eligible)
+        own, other = child[rest], key[rest]
+        eligible[rest] = references.to_table_or_people(own, self.features.table[other]) > 0
+        eligible[rest] |= references.to_column(own, other) > 0
+        if self.running:
+            eligible |= self.features.running.near(child, key)
+        return eligible
 
     def within(self, child: Ints, parent: Ints) -> Flags:
         """Whether each pair is within bound."""
         best = self.features.upper_bounds(child, parent)
-        return local_logits(best, self.weights) > self.weights.least
+        return local_logits(best) > WEIGHTS.least

@@ -44,6 +44,10 @@ def with_parts(arrays: ColumnArrays, values: CatalogValues) -> ColumnArrays:
     return replace(
         arrays,
         ids=[*arrays.ids, *(whole.id for whole in wholes)],
+        table_labels=arrays.table_labels
+        and [*arrays.table_labels, *(arrays.table_labels[whole.tables[0]] for whole in wholes)],
+        column_labels=arrays.column_labels
+        and [*arrays.column_labels, *(arrays.column_labels[column] for column in first.tolist())],
         rows=np.append(arrays.rows, np.array(rows, dtype=np.int64)),
         table=np.append(arrays.table, len(arrays.ids) + table),
         position=np.append(arrays.position, arrays.position[first]),
@@ -58,19 +62,12 @@ def with_parts(arrays: ColumnArrays, values: CatalogValues) -> ColumnArrays:
         key=np.append(arrays.key, np.ones(len(first), dtype=np.bool_)),
         low=np.append(arrays.low, [arrays.low[columns].min() for columns in members]),
         high=np.append(arrays.high, [arrays.high[columns].max() for columns in members]),
-        typical=np.append(arrays.typical, [np.median(arrays.typical[c]) for c in members]),
         values=ValueSets(arrays.values.passes, np.append(arrays.values.numbers, sets)),
         period=every(arrays.period),
         codes=every(arrays.codes),
         prefix=[*arrays.prefix, *(arrays.prefix[column] for column in first.tolist())],
         estimated=sampled,
         whole=of_whole,
-        texts=None
-        if arrays.texts is None
-        else np.append(arrays.texts, [arrays.texts[whole.tables[0]] for whole in wholes]),
-        files=None
-        if arrays.files is None
-        else np.append(arrays.files, [arrays.files[whole.tables[0]] for whole in wholes]),
     )
 
 
@@ -88,11 +85,13 @@ def by_part(arrays: ColumnArrays, scored: ScoredPairs, values: CatalogValues) ->
     order = np.argsort(candidates.child[at], kind="stable")
     at, parent = at[order], parent[order]
     child = candidates.child[at]
-    forms = {(view.column, view.transform): number for number, view in values.views}
     transforms = [scored.transform[number] for number in at.tolist()]
     own, keys = (
         np.array(
-            [forms.get(each, each[0]) for each in zip(ends.tolist(), transforms, strict=True)],
+            [
+                values.forms_of(column).get(name, column)
+                for column, name in zip(ends.tolist(), transforms, strict=True)
+            ],
             dtype=np.int64,
         )
         for ends in (child, parent)
@@ -109,7 +108,6 @@ def by_part(arrays: ColumnArrays, scored: ScoredPairs, values: CatalogValues) ->
     return ScoredPairs(
         concatenate([candidates.take(kept), parted]),
         scored.score[every],
-        scored.rank[every],
         evidence | {"part": part},
         [scored.transform[number] for number in every.tolist()],
     )

@@ -11,13 +11,12 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from dovetail.arrays import Counts, found_in
+from dovetail.arrays import found_in
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.usage import Join, JoinUse, Usage
 from dovetail.domain import JoinEdge, Table
 from dovetail.domain.sql import PREFIX, rung
 from dovetail.errors import NotFoundError
-from dovetail.hashing import Hashes
 from dovetail.joins.edges import in_order, shifted
 from dovetail.joins.transforms import ENOUGH, FORMS
 
@@ -113,11 +112,12 @@ def stated_edge(
 
 def _match_rate(catalog: CatalogReader, left: Table, right: Table, pair: tuple[str, str]) -> float:
     """The share of the left's rows whose value the right has."""
-    own = [column.name for column in left.columns].index(pair[0])
-    other = [column.name for column in right.columns].index(pair[1])
-    (values, counts), (keys, _), _ = catalog.compared((left.id, own), (right.id, other))
-    filled = left.rows - left.columns[own].profile.nulls
-    share = int(counts[found_in(values, keys)].sum()) / max(int(counts.sum()), 1)
+    values = catalog.values
+    own, other = values.number(left.id, pair[0]), values.number(right.id, pair[1])
+    hashes, keys = values.compared(own, other)
+    counts = values.counts(own)[: len(hashes)]
+    filled = left.rows - left.column(pair[0]).profile.nulls
+    share = int(counts[found_in(hashes, keys)].sum()) / max(int(counts.sum()), 1)
     return round(share * filled / left.rows, 6) if left.rows else 0.0
 
 
@@ -130,24 +130,20 @@ def in_normal_form(catalog: CatalogReader, edge: JoinEdge) -> JoinEdge:
         return edge
     filled = rows - catalog[edge.left].column(edge.columns[0][0]).profile.nulls
     ends = zip((edge.left, edge.right), edge.columns[0], strict=True)
-    left, right = (_in_forms(catalog, catalog[table], name) for table, name in ends)
+    values = catalog.values
+    columns = [values.number(table, name) for table, name in ends]
+    left, right = ({"": column, **values.forms_of(column)} for column in columns)
     best = edge
     for form in FORMS:
         changed, other = (
             next((name for name in side if name and rung(name) in form), "")
             for side in (left, right)
         )
-        own, counts = left[changed]
-        share = int(counts[found_in(own, right[other][0])].sum()) / max(int(counts.sum()), 1)
+        own, counts = values.hashes(left[changed]), values.counts(left[changed])
+        found = counts[found_in(own, values.hashes(right[other]))]
+        share = int(found.sum()) / max(int(counts.sum()), 1)
         rate = round(share * filled / rows, 6)
         if best.match_rate < ENOUGH * rate and (changed or other):
             transform = PREFIX if PREFIX in (changed, other) else changed or other
             best = replace(edge, match_rate=rate, transform=transform)
     return best
-
-
-def _in_forms(catalog: CatalogReader, table: Table, name: str) -> dict[str, tuple[Hashes, Counts]]:
-    """The values of a column as they are, under the empty name, and under each transform."""
-    at = [column.name for column in table.columns].index(name)
-    as_is = catalog.hashes(table.id, at), catalog.counts(table.id, at)
-    return {"": as_is, **catalog.normalized(table.id, at)}

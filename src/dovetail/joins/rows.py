@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,7 +20,6 @@ import pyarrow as pa
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.domain import TableId
-from dovetail.domain.sql import transformed_text
 from dovetail.engines.passes import Arrays, Passes, Range
 from dovetail.errors import DovetailError, RescanError
 from dovetail.hashing import Hashes, drop_missing, hash_values, readable_text
@@ -54,7 +52,6 @@ class RowReader:
         self._specs: dict[str, SourceSpec] | None = None
         self._sources: dict[str, tuple[Source, dict[str, Listing]] | None] = {}
         self._cached: dict[TableId, RowHashes | None] = {}
-        self._transformed: dict[tuple[TableId, str], dict[int, RowHashes]] = {}
         self._gone: set[TableId] = set()
         self.complete = True  # every table asked for is there as it was; who asks may reset it
         self.sets: ColumnValues  # those of the catalog, as whoever asks has them open
@@ -80,32 +77,12 @@ class RowReader:
             self._size += 0 if hashes is None else hashes.size
             if self._size > within(_MOST_CELLS):
                 self._cached.clear()
-                self._transformed.clear()
                 self._size = 0 if hashes is None else hashes.size
             self._cached[table] = hashes
         if table in self._gone:
             self.complete = False
         cached = self._cached[table]
         return None if cached is None else cached[list(columns)]
-
-    def read_after(
-        self, table: TableId, columns: Sequence[int], transform: str
-    ) -> RowHashes | None:
-        """The same with values after a transform."""
-        hashes = self.read(table, columns)
-        if hashes is None:
-            return None
-        known = self._transformed.setdefault((table, transform), {})
-        new = [(at, column) for at, column in enumerate(columns) if column not in known]
-        texts = self.texts(table, [column for _, column in new]) if new else []
-        for (at, column), written in zip(new, texts, strict=True):
-            values, which = np.unique(hashes[at], return_inverse=True)
-            changed = [transformed_text(transform, written.get(v, "")) for v in values.tolist()]
-            after = hash_values(pa.array(changed, pa.string()))
-            after[values == 0] = 0
-            known[column] = after[which]
-            self._size += len(which)
-        return np.stack([known[column] for column in columns])
 
     def texts(self, table: TableId, columns: Sequence[int]) -> list[dict[int, str]]:
         """How the values of some columns, of few values each, are written, by their hashes."""
@@ -217,24 +194,15 @@ def combine_columns(columns: RowHashes) -> Hashes:
     chosen = columns[:, complete]
     rows = np.zeros(chosen.shape[1], dtype=np.uint64)
     for column in chosen:
-        mixed_in(rows, column)
+        rows ^= column
+        rows *= np.uint64(0x9E3779B97F4A7C15)
+        rows ^= rows >> np.uint64(29)
     return rows
 
 
-def mixed_in(rows: RowHashes, column: RowHashes) -> None:
-    """Have a column count in the hashes of rows, after those that were mixed in before."""
-    rows ^= column
-    rows *= np.uint64(0x9E3779B97F4A7C15)
-    rows ^= rows >> np.uint64(29)
-
-
-def row_tuples(
-    rows: RowReader, table: TableId, columns: Sequence[int], transform: str = ""
-) -> RowHashes | None:
-    """A hash per complete row over some columns of a table, after a transform; None if it cannot be
-    read."""
-    read = partial(rows.read_after, transform=transform) if transform else rows.read
-    hashes = read(table, columns)
+def row_tuples(rows: RowReader, table: TableId, columns: Sequence[int]) -> RowHashes | None:
+    """A hash per complete row over some columns of a table; None if it cannot be read."""
+    hashes = rows.read(table, columns)
     return None if hashes is None else combine_columns(hashes)
 
 
@@ -266,15 +234,6 @@ class RowQuestions:
         """Some values of each column, as they are written."""
         listed = self._passes.values.catalog.records.columns["examples"].to_pylist()
         return [each or () for each in listed]
-
-    @property
-    def shown(self) -> Sequence[Sequence[str]]:
-        """The same with the least and the largest of each."""
-        columns = self._passes.values.catalog.records.columns
-        ends = zip(columns["minimum"].to_pylist(), columns["maximum"].to_pylist(), strict=True)
-        return [
-            [*some, *filter(None, both)] for some, both in zip(self.examples, ends, strict=True)
-        ]
 
     def ask(self, check: Check, questions: Sequence[Json]) -> list[Any]:
         """What a check says to each of some questions, in their order."""

@@ -1,14 +1,13 @@
-"""Scoring `foreign_key`: is this column a foreign key to that key? Training-free, in four steps.
+"""Scoring `foreign_key`: is this column a foreign key to that key? Training-free, in three steps.
 
 1. `PairFeatures`: what names, values and places say about one candidate, each in [0, 1];
 2. `local_logits`: their sum in nats: would a person who sees just the two tables call it a key?
-3. `competition`: edges that exclude each other cost each other odds, so that of look-alike
-   databases the better is preferred, or the doubt is kept;
-4. `score_jointly`: edges without a competitor form latent databases; no database holds two tables
-   of one name, so edges that would force that are blocked, which decides between competitors.
+3. `score_jointly`: edges of one column exclude each other and cost each other odds, so that of
+   look-alike keys the better is preferred, or the doubt is kept. Where sources say nothing, sure
+   joins tell which tables are of one database, and others cost.
 
     logit = prior + name + value + key - own - measure - orphans - repeats + cover + convention
-    score = 1 / (1 + exp(-(logit - clash - ln 2 * competitors)))
+    score = 1 / (1 + exp(-(logit - penalties - ln 2 * competitors)))
 
 Nothing is fitted. The score behaves like a probability; above 0.5 the evidence for outweighs the
 evidence against.
@@ -22,19 +21,15 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from dovetail.arrays import Floats, firsts
-from dovetail.catalog.records import KeyView
+from dovetail.catalog.records import StoredForm
 from dovetail.domain import JoinEdge
 from dovetail.domain.sql import CASE, CUT, DAY, PREFIX, PUNCTUATED, ZEROS
 from dovetail.domain.sql import rung as kind
 from dovetail.joins.candidates import Candidates
 from dovetail.joins.columns import ColumnArrays
-from dovetail.joins.databases import score_jointly
+from dovetail.joins.competition import score_jointly
 from dovetail.joins.edges import cardinality, in_order
-from dovetail.joins.features import (
-    DEFAULT_WEIGHTS,
-    Weights,
-    local_logits,
-)
+from dovetail.joins.features import WEIGHTS, local_logits
 from dovetail.joins.transforms import ENOUGH, WeighedCandidates, all_candidates, together
 
 # How far up the ladder of normal forms each transform is.
@@ -45,37 +40,31 @@ _LEAST_SCORE = 0.001
 
 def foreign_key(
     arrays: ColumnArrays,
-    normalized: Sequence[tuple[int, KeyView]] = (),
-    weights: Weights = DEFAULT_WEIGHTS,
+    normalized: Sequence[tuple[int, StoredForm]] = (),
 ) -> ScoredPairs:
     """Pairs of columns with their score, and their features as evidence."""
-    weighed, logit = weigh(arrays, normalized, weights)
+    weighed, logit = weigh(arrays, normalized)
     rung = np.array([_RUNGS[kind(name)] for name in weighed.transform], dtype=np.float64)
-    edges = score_jointly(arrays, weighed.candidates, weighed.features, logit, rung, weights)
-    evidence = {f.name: getattr(edges.features, f.name) for f in fields(edges.features)}
-    evidence |= {
-        "logit": edges.logit,
-        "competitors": edges.competitors,
-        "blocked": edges.blocked * 1.0,
-    }
-    possible = np.flatnonzero(edges.score >= _LEAST_SCORE)
+    score, jointly = score_jointly(arrays, weighed.candidates, weighed.features, logit, rung)
+    evidence = {f.name: getattr(weighed.features, f.name) for f in fields(weighed.features)}
+    evidence |= {"logit": logit, **jointly}
+    possible = np.flatnonzero(score >= _LEAST_SCORE)
     return ScoredPairs(
-        edges.candidates.take(possible),
-        edges.score[possible],
-        edges.rank[possible],
+        weighed.candidates.take(possible),
+        score[possible],
         {name: values[possible] for name, values in evidence.items()},
         [weighed.transform[at] for at in possible.tolist()],
     )
 
 
 def weigh(
-    arrays: ColumnArrays, normalized: Sequence[tuple[int, KeyView]], weights: Weights
+    arrays: ColumnArrays, normalized: Sequence[tuple[int, StoredForm]]
 ) -> tuple[WeighedCandidates, Floats]:
     """The candidates of all rungs that may become edges, and the logit of each by itself."""
-    weighed = lowest_rungs(all_candidates(arrays, normalized, weights))
+    weighed = lowest_rungs(all_candidates(arrays, normalized))
     transformed = np.array([bool(name) for name in weighed.transform], dtype=np.float64)
-    logit = local_logits(weighed.features, weights) - weights.transform * transformed
-    eligible = np.flatnonzero(logit > weights.least)
+    logit = local_logits(weighed.features) - WEIGHTS.transform * transformed
+    eligible = np.flatnonzero(logit > WEIGHTS.least)
     return weighed.take(eligible), logit[eligible]
 
 
@@ -100,14 +89,13 @@ def lowest_rungs(rungs: Sequence[WeighedCandidates]) -> WeighedCandidates:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPairs:
-    """Scored pairs of columns, with the evidence for each by name; `rank` breaks ties.
+    """Scored pairs of columns, with the evidence for each by name.
 
     `transform` is what makes the two match, empty for nothing.
     """
 
     candidates: Candidates
     score: Floats
-    rank: Floats
     evidence: dict[str, Floats]
     transform: Sequence[str]
 

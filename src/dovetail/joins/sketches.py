@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.arrays import Counts, Flags, Floats, Ints, found_in, sorted_distinct, spans
+from dovetail.arrays import Counts, Flags, Floats, Ints, sorted_distinct, spans
 from dovetail.engines.passes import Arrays, Range
 from dovetail.hashing import Hashes, mix
 
@@ -31,8 +30,6 @@ _BLOCK = 1 << 19
 # First bits of a hash that tell whether it may be a sketch value: so many that the table of them
 # stays in the processor's cache, where there are not many sketch values.
 _LEAST_PREFIX_BITS, _MOST_PREFIX_BITS = 18, 23
-# The same for values that sets may share, and how many of these are compared together.
-_PREFIX_BITS, _HASHES = 22, 1 << 24
 
 
 def ranges_of(sizes: Ints, each: int = _EACH_SET) -> list[Range]:
@@ -245,43 +242,3 @@ def commonness(sets: ValueSets, table: Ints) -> Floats:
     nats = logarithm[holders[np.searchsorted(values, hashes)]]
     mean: Floats = np.bincount(of, nats, minlength=len(sets)) / np.maximum(sizes, 1)
     return mean
-
-
-def sharing(sets: ValueSets, others: ValueSets) -> Flags:
-    """Which sets have a value in common with any of some others."""
-    flags = np.zeros(len(sets), dtype=np.bool_)
-    if not len(sets) or not len(others):
-        return flags
-    parts = 1 + int(sets.sizes.sum() + others.sizes.sum()) // _HASHES
-    bounds = [number * 2**64 // parts for number in range(parts + 1)]
-    shared = {"sets": sets.numbers, "others": others.numbers}
-    ranges = list(pairwise(bounds))
-    for part in sets.passes.run(sharing_range, ranges, shared):
-        flags |= part["flags"]
-    return flags
-
-
-def sharing_range(values: ColumnValues, first: int, last: int, shared: Mapping[str, Any]) -> Arrays:
-    """A pass over the hashes from a first to before a last: which sets share any with others."""
-    values.trust()  # they have been compared with their checksums by the pass before
-    sets, others = (
-        [_between(values.hashes(number), first, last) for number in shared[name].tolist()]
-        for name in ("sets", "others")
-    )
-    flags = np.zeros(len(sets), dtype=np.bool_)
-    present = sorted_distinct(np.concatenate(others))
-    if not len(present):
-        return {"flags": flags}
-    shift = np.uint64(64 - _PREFIX_BITS)
-    prefixes = np.zeros(1 << _PREFIX_BITS, dtype=np.bool_)
-    prefixes[present >> shift] = True
-    for at, hashes in enumerate(sets):
-        possible = hashes[prefixes[hashes >> shift]]
-        flags[at] = bool(len(possible)) and bool(found_in(possible, present).any())
-    return {"flags": flags}
-
-
-def _between(hashes: Hashes, first: int, last: int) -> Hashes:
-    end = None if last >= 1 << 64 else hashes.searchsorted(np.uint64(last))
-    start = hashes.searchsorted(np.uint64(first)) if first else 0
-    return hashes[start:end]

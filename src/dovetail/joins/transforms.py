@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from dovetail.arrays import Encoded, Flags, Floats, Ints
-from dovetail.catalog.records import KeyView
+from dovetail.catalog.records import StoredForm
 from dovetail.domain.sql import CASE, CUT, DAY, PREFIX, PUNCTUATED, ZEROS, rung
 from dovetail.joins.candidates import Candidates, concatenate, find_candidates, own_source_only
 from dovetail.joins.columns import ColumnArrays, ValueSets
@@ -22,10 +22,8 @@ from dovetail.joins.features import (
     Features,
     PairFeatures,
     UpperBounds,
-    Weights,
     value_information,
 )
-from dovetail.joins.sketches import sharing
 
 # Normal forms: transforms that are one function, or agree where a column needs less of it.
 FORMS = ((CASE,), (PUNCTUATED,), (ZEROS, PREFIX), (DAY,), (CUT,))
@@ -36,6 +34,8 @@ _BESIDE = {CUT: (PUNCTUATED, ZEROS), PUNCTUATED: (CASE,)}
 LEAST_ROWS, _FEWEST = 0.9, 4
 # Distinct values that say something by themselves.
 _MANY = 10
+# How much larger than the most of its numbers the largest is, for it to be far out.
+_FAR_OUT = 1.5
 # The share of all numbers between its ends that a key of sparse numbers has, at most.
 _SPARSE = 0.25
 # A rung of the ladder must find more rows than this share of them that a lower one finds.
@@ -43,7 +43,7 @@ ENOUGH = 0.98
 
 
 def all_candidates(
-    arrays: ColumnArrays, normalized: Sequence[tuple[int, KeyView]], weights: Weights
+    arrays: ColumnArrays, normalized: Sequence[tuple[int, StoredForm]]
 ) -> list[WeighedCandidates]:
     """The candidates of each rung of the ladder, the lowest first."""
     conventions = arrays.conventions()
@@ -53,13 +53,13 @@ def all_candidates(
         for form in FORMS
         if any(rung(each.transform) in form for _, each in normalized)
     ]
-    return [search(each, weights, conventions) for each in rungs]
+    return [search(each, conventions) for each in rungs]
 
 
 @dataclass(frozen=True, slots=True)
 class NormalizedColumns:
-    """Columns in one normal form: those that have values of their own there, and those that share a
-    value with one of these as they are."""
+    """Columns in one normal form: those that have values of their own there, and those that read so
+    as they are."""
 
     arrays: ColumnArrays
     column: Ints  # the number of each column among all
@@ -72,34 +72,34 @@ class NormalizedColumns:
 
     @classmethod
     def of(
-        cls, arrays: ColumnArrays, normalized: Sequence[tuple[int, KeyView]], form: tuple[str, ...]
+        cls,
+        arrays: ColumnArrays,
+        normalized: Sequence[tuple[int, StoredForm]],
+        form: tuple[str, ...],
     ) -> NormalizedColumns:
         """The columns in a form; `normalized` are value sets with their numbers."""
 
-        def in_forms(names: tuple[str, ...]) -> dict[int, tuple[int, KeyView]]:
+        def in_forms(names: tuple[str, ...]) -> dict[int, tuple[int, StoredForm]]:
             return {
-                view.column: (number, view)
-                for number, view in reversed(normalized)
-                if rung(view.transform) in names
+                stored.column: (number, stored)
+                for number, stored in reversed(normalized)
+                if rung(stored.transform) in names
             }
 
         own = in_forms(form)
         beside = in_forms(_BESIDE[form[0]]) if form[0] in _BESIDE else {}
         sets = arrays.values.numbers.copy()
-        for views in (beside, own):
-            sets[list(views)] = [number for number, _ in views.values()]
+        for forms in (beside, own):
+            sets[list(forms)] = [number for number, _ in forms.values()]
         as_is = arrays.distinct >= _FEWEST
         if ZEROS in form:  # text that reads as a number is one
             as_is &= arrays.number | np.isfinite(arrays.low)
         elif CUT not in form:
             as_is &= ~arrays.number
         as_is[list(own)] = False
-        others = np.flatnonzero(as_is)
-        passes = arrays.values.passes
-        shares = sharing(ValueSets(passes, sets[others]), ValueSets(passes, sets[list(own)]))
-        column = np.sort(np.append(others[shares], np.array(list(own), dtype=np.int64)))
+        column = np.sort(np.append(np.flatnonzero(as_is), np.array(list(own), dtype=np.int64)))
         transforms = [own[number][1] if number in own else None for number in column.tolist()]
-        values = ValueSets(passes, sets[column])
+        values = ValueSets(arrays.values.passes, sets[column])
         numbers = np.full(len(column), ZEROS in form)
         if CUT in form:
             cut = [each.maximum > 0 if each else None for each in transforms]
@@ -117,14 +117,15 @@ def _in_form(
     arrays: ColumnArrays,
     values: ValueSets,
     column: Ints,
-    normalized: Sequence[KeyView | None],
+    normalized: Sequence[StoredForm | None],
     numbers: Flags,
 ) -> ColumnArrays:
     """Some columns by themselves, with their values in a normal form."""
     distinct, filled = values.sizes, arrays.filled[column]
     high = arrays.high[column].copy()
     for at, each in enumerate(normalized):
-        if numbers[at] and each is not None:
+        # A few numbers far out do not say how far the others go.
+        if numbers[at] and each is not None and not high[at] <= _FAR_OUT * each.maximum:
             high[at] = each.maximum
     # Text that reads as numbers does not say how far these go: it counts as dense; but not where
     # it is masked, since that is done to what identifies.
@@ -134,27 +135,17 @@ def _in_form(
     thresholds = arrays.thresholds
     key = (distinct > 0) & (distinct >= thresholds.unique * filled)
     held = replace(
-        arrays,
-        table=arrays.table[column],
-        position=arrays.position[column],
-        first=arrays.first[column],
-        name=[arrays.name[number] for number in column.tolist()],
-        called=[arrays.called[number] for number in column.tolist()],
+        arrays.take(column),
         number=numbers,
-        text=arrays.text[column],
-        filled=filled,
         distinct=distinct,
         unique=distinct == filled,
         key=key,
         low=low,
         high=high,
-        typical=arrays.typical[column],
         values=values,
-        period=arrays.period[column],
-        prefix=[arrays.prefix[number] for number in column.tolist()],
         thresholds=replace(thresholds, rows=max(thresholds.rows, LEAST_ROWS)),
     )
-    sparse = numbers & (distinct >= _MANY) & (distinct < _SPARSE * (held.reach - low + 1))
+    sparse = numbers & (distinct >= _MANY) & (distinct < _SPARSE * (high - low + 1))
     # A key of numbers far apart holds no others by chance, whoever else has these.
     sparse |= masked | (~key & (distinct >= _MANY))
     codes = np.where(numbers, sparse, arrays.codes[column])
@@ -191,25 +182,25 @@ def together(parts: Sequence[WeighedCandidates]) -> WeighedCandidates:
     )
 
 
-def search(columns: NormalizedColumns, weights: Weights, conventions: Floats) -> WeighedCandidates:
+def search(columns: NormalizedColumns, conventions: Floats) -> WeighedCandidates:
     """The candidates among columns in one normal form, with their features."""
     arrays, changed = columns.arrays, columns.changed
-    information = value_information(arrays, weights)
+    information = value_information(arrays)
     features = PairFeatures.of_columns(arrays, information, conventions)
-    bounds = UpperBounds(features, weights)
-    if changed.any():
+    as_is = not changed.any()
+    bounds = UpperBounds(features, running=bool(arrays.thresholds.sources))
+    if as_is:
+        found = find_candidates(
+            arrays, bounds, source_only=own_source_only(arrays, information.common)
+        )
+    else:
         children, keys = arrays.children, arrays.key
         cut = any(rung(name) == CUT for name in columns.transform)
         # Of two prefixes each means something: without both, other things would look the same.
         parents = keys & ~changed if cut else keys
         chosen = [(children & changed, parents), (children & ~changed, keys & changed)]
-        found = find_candidates(arrays, information.distinctive, bounds, chosen).sorted()
-    else:
-        source_only = own_source_only(arrays, information.common)
-        running = features.running if arrays.thresholds.sources else None
-        found = find_candidates(
-            arrays, information.distinctive, bounds, (), source_only, running
-        ).sorted()
+        found = find_candidates(arrays, bounds, chosen)
+    found = found.sorted()
     said = features.of(found)
     # Numbers behind different letters are of different things, unless names say otherwise.
     same = ~_other_letters(columns, found)

@@ -11,7 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from typing import TypeVar
 
@@ -19,7 +19,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dovetail.answer.tree import parse
-from dovetail.catalog.lookup import Relations
+from dovetail.catalog.lookup import TableNames
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.usage import (
     Join,
@@ -49,113 +49,94 @@ _MOST_TABLES = 30
 _T = TypeVar("_T", Join, tuple[TableId, TableId])
 
 
-@dataclass(slots=True)
-class _Counts:
-    """What a log comes to, as it is read."""
-
-    queries: int = 0
-    others: int = 0
-    broken: int = 0
-    tables: Counter[TableId] = field(default_factory=Counter)
-    last: dict[object, str] = field(default_factory=dict)
-    joins: Counter[Join] = field(default_factory=Counter)
-    samples: dict[Join, str] = field(default_factory=dict)
-    together: Counter[tuple[TableId, TableId]] = field(default_factory=Counter)
-    examples: dict[str, QueryExample] = field(default_factory=dict)
-
-
 def learn_log(catalog: CatalogReader, log: Log, *, keep_literals: bool = False) -> LearntLog:
     """What a log says of the tables of a catalog."""
     ids = log.tables or tuple(catalog.ids)
-    reader = QueryReader(Relations(ids), _columns(catalog))
-    counts, digest = _Counts(), hashlib.sha256()
-    reading = _Reading(reader, counts, log.dialects, keep_literals)
+    reader = QueryReader(TableNames(ids), _columns(catalog))
+    counts, digest = _Counts(reader, log.dialects, keep_literals), hashlib.sha256()
     digest.update(f"{log.dialects} {keep_literals}\0".encode())
-    with quiet_parser():
+    with _quiet_parser():
         for statement in islice(log.statements, MOST_STATEMENTS):
             text = f"{statement.sql}\0{statement.count}\0{statement.last}\0{statement.question}\0"
             digest.update(text.encode(errors="replace"))
             if statement.sql:
-                reading.take(statement)
-    return _learnt(log.name, digest.hexdigest()[:16], digest_of_tables(ids), counts)
+                counts.take(statement)
+    return counts.learnt(log.name, digest.hexdigest()[:16], digest_of_tables(ids))
 
 
-class _Reading:
-    """Takes one statement into the counts."""
+class _Counts:
+    """What a log comes to, statement by statement."""
 
-    def __init__(
-        self,
-        reader: QueryReader,
-        counts: _Counts,
-        dialects: Sequence[str],
-        keep_literals: bool,
-    ) -> None:
-        self._reader, self._counts = reader, counts
-        self._dialects, self._keep = dialects, keep_literals
+    def __init__(self, reader: QueryReader, dialects: Sequence[str], keep_literals: bool) -> None:
+        self._reader, self._dialects, self._keep = reader, dialects, keep_literals
+        self._queries = self._others = self._broken = 0
+        self._tables: Counter[TableId] = Counter()
+        self._joins: Counter[Join] = Counter()
+        self._together: Counter[tuple[TableId, TableId]] = Counter()
+        self._last: dict[object, str] = {}
+        self._samples: dict[Join, str] = {}
+        self._examples: dict[str, QueryExample] = {}
 
     def take(self, statement: Statement) -> None:
-        counts = self._counts
+        """Count one statement."""
         if not _is_query(statement.sql):
-            counts.others += 1
+            self._others += 1
             return
         try:
             self._read(statement)
         except (RecursionError, SqlglotError):  # nested in a way that the parser alone can follow
-            counts.broken += 1
+            self._broken += 1
+
+    def learnt(self, name: str, content: str, known: str) -> LearntLog:
+        """What is kept of the log."""
+        joins = [
+            JoinUse(*join, count, self._samples[join], self._last[join])
+            for join, count in _most(self._joins, _MOST_JOINS)
+        ]
+        return LearntLog(
+            name,
+            content,
+            known,
+            self._queries,
+            self._others,
+            self._broken,
+            {table: TableUse(n, self._last[table]) for table, n in sorted(self._tables.items())},
+            tuple(joins),
+            dict(_most(self._together, _MOST_PAIRS)),
+            tuple(self._examples.values()),
+        )
 
     def _read(self, statement: Statement) -> None:
-        counts = self._counts
         tree, dialect = _parsed(statement.sql, self._dialects)
         if tree is None:
-            counts.broken += 1
+            self._broken += 1
             return
         use = self._reader.read(tree)
         if not use.tables:
-            counts.others += 1
+            self._others += 1
             return
-        counts.queries += 1
+        self._queries += 1
         for table in use.tables:
-            counts.tables[table] += statement.count
-            counts.last[table] = max(counts.last.get(table, ""), statement.last)
-        counts.together.update(
-            dict.fromkeys(combinations(use.tables[:_MOST_TABLES], 2), statement.count)
-        )
+            self._tables[table] += statement.count
         for join in use.joins:
-            counts.joins[join] += statement.count
-            counts.last[join] = max(counts.last.get(join, ""), statement.last)
-            if join not in counts.samples:
-                counts.samples[join] = self._shown(tree, dialect, use.tables)[:_SAMPLE]
-        if statement.question and use.whole and len(counts.examples) < _MOST_EXAMPLES:
-            sql = self._shown(tree, dialect, use.tables)
-            question = statement.question
+            self._joins[join] += statement.count
+            if join not in self._samples:
+                self._samples[join] = self._shown(tree, dialect, use.tables)[:_SAMPLE]
+        for used in (*use.tables, *use.joins):
+            self._last[used] = max(self._last.get(used, ""), statement.last)
+        pairs = combinations(use.tables[:_MOST_TABLES], 2)
+        self._together.update(dict.fromkeys(pairs, statement.count))
+        if statement.question and use.whole and len(self._examples) < _MOST_EXAMPLES:
+            sql, question = self._shown(tree, dialect, use.tables), statement.question
             question = question if self._keep else masked(question, literals(tree))
             if len(sql) <= _EXAMPLE:
-                counts.examples[question] = QueryExample(question[:1000], sql, use.tables)
+                self._examples[question] = QueryExample(question[:1000], sql, use.tables)
 
     def _shown(self, tree: exp.Expr, dialect: str, tables: Sequence[TableId]) -> str:
         """The query in one line, without its literals unless they are to be kept."""
         if self._keep:
             return " ".join(tree.sql(dialect=dialect, comments=False).split())
         return without_literals(tree, dialect, self._reader.column_names(tables))
-
-
-def _learnt(name: str, content: str, known: str, counts: _Counts) -> LearntLog:
-    joins = [
-        JoinUse(*join, count, counts.samples[join], counts.last[join])
-        for join, count in _most(counts.joins, _MOST_JOINS)
-    ]
-    return LearntLog(
-        name,
-        content,
-        known,
-        counts.queries,
-        counts.others,
-        counts.broken,
-        {t: TableUse(n, counts.last[t]) for t, n in sorted(counts.tables.items())},
-        tuple(joins),
-        dict(_most(counts.together, _MOST_PAIRS)),
-        tuple(counts.examples.values()),
-    )
 
 
 def _most(counted: Counter[_T], most: int) -> list[tuple[_T, int]]:
@@ -187,7 +168,7 @@ def _parsed(sql: str, dialects: Sequence[str]) -> tuple[exp.Expr | None, str]:
 
 
 @contextmanager
-def quiet_parser() -> Iterator[None]:
+def _quiet_parser() -> Iterator[None]:
     """Keep the parser's warnings about strange queries from whoever learns them."""
     logger = logging.getLogger("sqlglot")
     before = logger.disabled

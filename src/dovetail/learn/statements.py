@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from sqlglot import Dialect, TokenType, exp
 from sqlglot.errors import SqlglotError
 
-from dovetail.answer.scopes import Columns, QueryJoins, spoken
-from dovetail.answer.tree import base_tables
-from dovetail.catalog.lookup import Relations
+from dovetail.answer.scopes import Columns, QueryJoins
+from dovetail.answer.tree import base_tables, dotted
+from dovetail.catalog.lookup import TableNames
 from dovetail.catalog.usage import Join
 from dovetail.domain import TableId
 
@@ -50,12 +50,15 @@ class QueryUse:
 class QueryReader:
     """Reads queries against the tables of one catalog; `columns` are theirs, by folded name."""
 
-    def __init__(self, relations: Relations, columns: Columns) -> None:
-        self._relations, self._columns = relations, columns
+    def __init__(self, names: TableNames, columns: Columns) -> None:
+        self._names, self._columns = names, columns
 
     def read(self, tree: exp.Expr) -> QueryUse:
         """What a query uses, as far as its tables are in the catalog."""
-        named = {spoken(table): _relation(table) for table in base_tables(tree)}
+        named = {
+            dotted(table).casefold(): (table.catalog, table.db, table.name)
+            for table in base_tables(tree)
+        }
         sources = self._sources(list(named.values()))
         meant = {words: self._meant(relation, sources) for words, relation in named.items()}
         tables = {words: table for words, table in meant.items() if table is not None}
@@ -71,21 +74,15 @@ class QueryReader:
 
     def _sources(self, relations: list[tuple[str, str, str]]) -> set[str]:
         """The sources that have every table of a query, where some name is in several."""
-        having = [
-            {table.source for table in self._relations.named(name)} for _, _, name in relations
-        ]
+        having = [{table.source for table in self._names.named(name)} for _, _, name in relations]
         return set.intersection(*having) if having else set()
 
     def _meant(self, relation: tuple[str, str, str], sources: set[str]) -> TableId | None:
-        table = self._relations.find(relation)
+        table = self._names.find_relation(relation)
         if table is not None or len(sources) != 1:
             return table
-        own = [table for table in self._relations.named(relation[2]) if table.source in sources]
-        return Relations(own).find(relation)
-
-
-def _relation(table: exp.Table) -> tuple[str, str, str]:
-    return table.catalog, table.db, table.name
+        own = [table for table in self._names.named(relation[2]) if table.source in sources]
+        return TableNames(own).find_relation(relation)
 
 
 def without_literals(tree: exp.Expr, dialect: str, columns: Collection[str]) -> str:

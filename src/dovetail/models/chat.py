@@ -15,6 +15,7 @@ from threading import Event, Thread
 
 from dovetail.errors import ModelError
 from dovetail.ports import LLM, Completion, Json, Message
+from dovetail.text import encodable
 
 SEED = 42
 _PIECES = re.compile(r"[A-Za-z]{1,6}|[^\W\d_A-Za-z]|\d|[^\w\s]{1,2}|_|\n")
@@ -36,14 +37,12 @@ def request_body(
     messages: Sequence[Message],
     schema: Json | None,
     max_tokens: int,
-    *,
-    logprobs: bool = False,
 ) -> Json:
     """A request at temperature 0; what UTF-8 cannot say becomes a question mark."""
     body: Json = {
         "model": model,
         "messages": [
-            {"role": message.role, "content": _encodable(message.content)} for message in messages
+            {"role": message.role, "content": encodable(message.content)} for message in messages
         ],
         "max_tokens": max_tokens,
         "temperature": 0,
@@ -54,21 +53,14 @@ def request_body(
             "type": "json_schema",
             "json_schema": {"name": "reply", "strict": True, "schema": schema},
         }
-    if logprobs:
-        body["logprobs"] = True
     return body
 
 
 def request_key(
-    model_id: str,
-    messages: Sequence[Message],
-    schema: Json | None,
-    max_tokens: int,
-    *,
-    logprobs: bool = False,
+    model_id: str, messages: Sequence[Message], schema: Json | None, max_tokens: int
 ) -> str:
     """A name for a request: equal for equal ones, on every machine."""
-    content = request_body(model_id, messages, schema, max_tokens, logprobs=logprobs)
+    content = request_body(model_id, messages, schema, max_tokens)
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -96,24 +88,8 @@ def read_completion(reply: object, body: Json, *, seconds: float, where: str) ->
         tokens_in=_count(counted.get("prompt_tokens"), asked),
         tokens_out=_count(counted.get("completion_tokens"), text),
         seconds=seconds,
-        logprobs=_logprobs(reply["choices"][0].get("logprobs")),
         truncated=reply["choices"][0].get("finish_reason") == "length",
     )
-
-
-def _logprobs(logprobs: object) -> tuple[tuple[str, float], ...]:
-    """The tokens of a reply with their log-probabilities; none, if anything there is amiss."""
-    try:
-        listed = logprobs["content"] or ()  # type: ignore[index]
-        pairs = [(token["token"], token["logprob"]) for token in listed]
-    except (LookupError, TypeError):
-        return ()
-    sound = all(isinstance(token, str) and _is_number(chance) for token, chance in pairs)
-    return tuple((token, float(chance)) for token, chance in pairs) if sound else ()
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def complaint(reply: object, otherwise: str) -> str:
@@ -137,10 +113,6 @@ def estimate_tokens(text: str) -> int:
 
 def _count(given: object, text: str) -> int:
     return given if type(given) is int and given >= 0 else estimate_tokens(text)
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
 
 
 def without_thoughts(text: str) -> str:

@@ -1,18 +1,26 @@
-"""An OpenAI-compatible endpoint: where it is, which key it takes, how calls wait and try again."""
+"""An OpenAI-compatible endpoint: where it is, which key it takes, how calls wait and try again.
+
+Requests run on an event loop, where any of them can be ended at any moment: sockets know single
+reads, of which a server that sends a byte now and then makes as many as it likes.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import os
 import re
 import secrets
+import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from concurrent.futures import Future, wait
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import cache
 from threading import BoundedSemaphore
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,8 +28,10 @@ from urllib.parse import urlsplit
 import httpx2
 import openai
 
+from dovetail.called_off import LOOK
 from dovetail.errors import ModelError, RefusedError, UsageError
 from dovetail.models.chat import complaint
+from dovetail.models.waiting import look_up, turn
 from dovetail.text import count, cut
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -33,7 +43,9 @@ _BIGGEST_ERROR = 1 << 16
 _ENCODING = ("content-encoding", "content-length", "transfer-encoding")
 
 # Sends one request, given the client and the seconds it may take.
-Send = Callable[[openai.OpenAI, float], AbstractContextManager[openai.APIResponse[Any]]]
+Send = Callable[
+    [openai.AsyncOpenAI, float], AbstractAsyncContextManager[openai.AsyncAPIResponse[Any]]
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +84,17 @@ class Endpoint:
         self._patience = patience or Patience()
         self._slots = BoundedSemaphore(workers)
         self._resume = 0.0  # when a server that asked for a pause may be called again
-        self._client = openai.OpenAI(
-            api_key=self._key or "none", base_url=url, max_retries=0, http_client=_Client()
-        )
-        weakref.finalize(self, self._client.close)
+        self._url = url
+        self._connect()
 
     def call(self, send: Send) -> object:
         """The JSON that a request is answered with, after as many attempts as it takes."""
         patience = self._patience
-        with self._slots:
+        with turn(self._slots):
             started = time.monotonic()
             until = started + patience.deadline
             for attempt in itertools.count(1):
-                time.sleep(max(0.0, min(self._resume, until) - time.monotonic()))
+                _sleep(min(self._resume, until) - time.monotonic())
                 try:
                     return self._once(send, until)
                 except _PassingError as error:
@@ -93,17 +103,29 @@ class Endpoint:
                 most = patience.attempts_when_busy if trouble.busy else patience.attempts
                 if attempt >= most or time.monotonic() + wait > until:
                     break
-                time.sleep(wait)
+                _sleep(wait)
             spent = time.monotonic() - started
         tries = f"{count(attempt, 'attempt')} in {spent:.0f} s"
         raise ModelError(f"{self.where} {trouble}, {tries}; {trouble.remedy}")
 
+    def _connect(self) -> None:
+        """Make a client for this process: one that was forked has neither the loop nor sockets."""
+        self._process = os.getpid()
+        self._loop = _loop(self._process)
+        self._client = openai.AsyncOpenAI(
+            api_key=self._key or "none", base_url=self._url, max_retries=0, http_client=_Client()
+        )
+        weakref.finalize(self, _close, self._client, self._loop).atexit = False
+
     def _once(self, send: Send, until: float) -> object:
+        look_up()  # before anything is paid for
+        if self._process != os.getpid():
+            self._connect()
         now = time.monotonic()
         limit = min(self._patience.attempt_seconds, max(until - now, 0.001))
+        asked = asyncio.run_coroutine_threadsafe(self._exchange(send, limit), self._loop)
         try:
-            with send(self._client, limit) as response:
-                reply = self._read(response, now + limit)
+            reply = self._parsed(_awaited(asked, now + limit))
         except (openai.APITimeoutError, httpx2.TimeoutException):
             raise _PassingError(
                 "did not answer in time", "a smaller model answers sooner"
@@ -121,15 +143,18 @@ class Endpoint:
             raise ModelError(f"{self.where} answered with an error: {message}")
         return reply
 
-    def _read(self, response: openai.APIResponse[Any], until: float) -> object:
-        """The reply, however slowly it drips in: a timeout of sockets sees only single reads."""
+    async def _exchange(self, send: Send, limit: float) -> bytearray:
+        """Send a request and read the reply."""
         content = bytearray()
-        for chunk in response.iter_bytes():
-            content += chunk
-            if time.monotonic() > until:
-                raise _PassingError("did not answer in time", "a smaller model answers sooner")
-            if len(content) > _BIGGEST_REPLY:
-                raise ModelError(f"{self.where} sent a reply of more than {_BIGGEST_REPLY:,} bytes")
+        async with send(self._client, limit) as response:
+            async for chunk in response.iter_bytes():
+                content += chunk
+                if len(content) > _BIGGEST_REPLY:
+                    most = f"{_BIGGEST_REPLY:,} bytes"
+                    raise ModelError(f"{self.where} sent a reply of more than {most}")
+        return content
+
+    def _parsed(self, content: bytearray) -> object:
         try:
             return json.loads(content)
         except (ValueError, RecursionError):
@@ -187,20 +212,52 @@ class Endpoint:
         return cut(" ".join(_CREDENTIAL.sub("***", text).split()), 300)
 
 
-class _Client(openai.DefaultHttpxClient):
+@cache
+def _loop(process: int) -> asyncio.AbstractEventLoop:
+    """The event loop of a process, in a thread that ends with it."""
+    loop = asyncio.new_event_loop()
+    name = f"dovetail-endpoints-{process}"
+    threading.Thread(target=loop.run_forever, name=name, daemon=True).start()
+    return loop
+
+
+def _close(client: openai.AsyncOpenAI, loop: asyncio.AbstractEventLoop) -> None:
+    loop.call_soon_threadsafe(lambda: loop.create_task(client.close()))
+
+
+def _awaited(asked: Future[bytearray], until: float) -> bytearray:
+    """What a request is answered with, headers and all, by then; else it is ended."""
+    try:
+        while not wait([asked], LOOK).done:
+            look_up()
+            if time.monotonic() > until:
+                raise _PassingError("did not answer in time", "a smaller model answers sooner")
+        return asked.result()
+    finally:
+        asked.cancel()
+
+
+def _sleep(seconds: float) -> None:
+    """Wait, as long as somebody wants it."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        look_up()
+        time.sleep(min(left, LOOK))
+
+
+class _Client(openai.DefaultAsyncHttpxClient):
     """Reads no more of an error than its beginning: the client above would read all of it."""
 
-    def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        reply = super().send(request, **options | {"stream": True})
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        reply = await super().send(request, **options | {"stream": True})
         if not reply.is_error:
             return reply
         content = bytearray()
-        until = time.monotonic() + (request.extensions["timeout"]["read"] or 0.0)
-        for chunk in reply.iter_bytes():
+        async for chunk in reply.aiter_bytes():
             content += chunk
-            if len(content) > _BIGGEST_ERROR or time.monotonic() > until:
+            if len(content) > _BIGGEST_ERROR:
                 break
-        reply.close()
+        await reply.aclose()
         headers = {name: value for name, value in reply.headers.items() if name not in _ENCODING}
         beginning = bytes(content[:_BIGGEST_ERROR])
         return httpx2.Response(

@@ -13,6 +13,7 @@ from typing import Any
 
 from dovetail.errors import MissingExtraError, ModelError
 from dovetail.models.chat import read_completion, request_body
+from dovetail.models.waiting import turn
 from dovetail.ports import Completion, Json, Message
 
 CONTEXT = 16_384
@@ -67,16 +68,11 @@ class LocalLLM:
             ) from None
 
     def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Json | None = None,
-        max_tokens: int = 1024,
-        logprobs: bool = False,
+        self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024
     ) -> Completion:
         """Run the model; with a schema, its reply is held to that shape."""
-        body = request_body(self._path.name, messages, schema, max_tokens, logprobs=logprobs)
-        with self._turn:
+        body = request_body(self._path.name, messages, schema, max_tokens)
+        with turn(self._turn):
             server = self._server
             started = time.perf_counter()
             try:

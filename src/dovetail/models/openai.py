@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import cached_property
 from typing import Any
 
@@ -25,16 +26,8 @@ from dovetail.ports import Completion, Json, Message
 _DISPENSABLE = {
     "response_format": ("response_format", "json_schema", "structured output", "grammar", "guided"),
     "temperature": ("temperature",),
-    "top_p": ("top_p", "top-p"),
-    "top_k": ("top_k", "top-k"),
     "seed": ("seed",),
-    "logprobs": ("logprobs", "log prob", "log-prob"),
 }
-# Beside temperature 0, the paper's sampling. Not a part of what replies are cached by: at
-# temperature 0 it changes none.
-_SAMPLING = {"top_p": 1, "top_k": 1}
-# Of these the client has no parameter of its own.
-_EXTRA = ("top_k",)
 Vector = npt.NDArray[np.generic]
 
 # Requests for embeddings that are under way at a time, and the texts of one.
@@ -65,27 +58,16 @@ class OpenAILLM:
         return f"openai:{self._name}"
 
     def request(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Json | None = None,
-        max_tokens: int = 1024,
-        logprobs: bool = False,
+        self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024
     ) -> Json:
         """What is sent to the endpoint, as long as it has not said what it does not support."""
-        body = request_body(self._name, messages, schema, max_tokens, logprobs=logprobs)
-        return body | _SAMPLING
+        return request_body(self._name, messages, schema, max_tokens)
 
     def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Json | None = None,
-        max_tokens: int = 1024,
-        logprobs: bool = False,
+        self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024
     ) -> Completion:
         """Ask the endpoint; without a shape for the reply, if it cannot keep to one."""
-        asked = self.request(messages, schema=schema, max_tokens=max_tokens, logprobs=logprobs)
+        asked = self.request(messages, schema=schema, max_tokens=max_tokens)
         started = time.perf_counter()
         while True:
             body = _without(asked, self._unsupported)
@@ -102,16 +84,14 @@ class OpenAILLM:
 
 
 def _send(body: Json) -> Send:
-    extra = {name: body[name] for name in _EXTRA if name in body}
-    own = {name: value for name, value in body.items() if name not in extra}
     return lambda client, seconds: client.chat.completions.with_streaming_response.create(
-        **own, extra_body=extra, timeout=seconds
+        **body, timeout=seconds
     )
 
 
 def _unsupported(error: RefusedError, body: Json) -> set[str]:
     """The parts of a request that an endpoint has just said it does not know."""
-    if error.status not in (400, 403, 404, 422, 501):  # 403: OpenAI, of log-probabilities
+    if error.status not in (400, 404, 422, 501):
         return set()
     said = error.said.lower()
     if "max_completion_tokens" in said and "max_tokens" in body:
@@ -154,8 +134,9 @@ class OpenAIEmbedder:
         vectors: list[Vector] = []
         if batches:
             with ThreadPoolExecutor(min(CONCURRENT, len(batches))) as pool:
-                try:
-                    vectors = [row for rows in pool.map(self._ask, batches) for row in rows]
+                try:  # in the context of who asks, whom a server may see go
+                    asked = [pool.submit(copy_context().run, self._ask, one) for one in batches]
+                    vectors = [row for one in asked for row in one.result()]
                 finally:  # after a failure, what is still waiting is not paid for
                     pool.shutdown(cancel_futures=True)
         return unit_vectors(

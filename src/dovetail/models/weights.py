@@ -30,12 +30,12 @@ def verified(file: Path, sha256: str, remedy: str) -> mmap.mmap:
         raise ModelError(f"{file} cannot be read ({error.strerror}): {remedy}") from None
     times = about.st_mtime_ns, about.st_ctime_ns
     state = [sha256, about.st_size, about.st_dev, about.st_ino, *times]
-    known = recall(_VERIFIED)
-    if known.get(str(file)) == state:
+    recalled = recall(_VERIFIED)
+    if recalled.get(str(file)) == state:
         return content
     if hashlib.sha256(content).hexdigest() != sha256:
         raise ModelError(f"{file} is not the file it should be (sha256 differs): {remedy}")
     if time.time_ns() - max(times) > _SETTLED:
-        others = {path: kept for path, kept in known.items() if Path(path).exists()}
+        others = {path: kept for path, kept in recalled.items() if Path(path).exists()}
         keep(_VERIFIED, others | {str(file): state})
     return content

@@ -68,11 +68,6 @@ def heads(name: Words) -> list[int]:
     return [at for at in range(last + 1) if at == last or name[at + 1] in PREPOSITIONS]
 
 
-def initials(name: Words) -> str:
-    """The first letters of a name's words, in order of the alphabet."""
-    return "".join(sorted(word[0] for word in name))
-
-
 def abbreviations(name: Words) -> Iterator[str]:
     """Words that may be made of the beginnings of a name's words: one or two letters of the first,
     one of any between, and three to five of the last.
@@ -91,11 +86,11 @@ def abbreviates(letters: str, about: Words) -> float:
     """How far letters in front of a number say what it is of: by a word's beginning, or initials.
 
     >>> [abbreviates(letters, ("employee",)) for letters in ("emp", "e", "x")]
-    [1.0, 0.5, 0.0]
+    [1.0, 0.7, 0.0]
     """
     first = "".join(word[0] for word in about)
     if letters and (letters == first or any(word.startswith(letters) for word in about)):
-        return 1.0 if len(letters) > 1 else 0.5
+        return 1.0 if len(letters) > 1 else 0.7
     return 0.0
 
 
@@ -162,8 +157,7 @@ class NamePairs:
     """Names to be compared by their indices.
 
     Per name: its `length`, the numbers of its `words`, their `weights` and which are `heads`, all
-    filled up to the longest; equal numbers for names that are equal when `glued`, for those of the
-    same `letters`, and for names of such `initials`; how much a name says `by_initials`.
+    filled up to the longest; and equal numbers for names that are equal when `glued`.
     """
 
     vocabulary: Vocabulary
@@ -172,9 +166,6 @@ class NamePairs:
     weights: Floats
     heads: Flags
     glued: Ints
-    letters: Ints
-    initials: Ints
-    by_initials: Floats
     abbreviated: Ints  # the first times the number of names, and the second, of pairs of names
 
     @classmethod
@@ -192,21 +183,13 @@ class NamePairs:
         listed = [heads(name) for name in names]
         row = np.repeat(np.arange(len(names)), [len(each) for each in listed])
         is_head[row, [at for each in listed for at in each]] = True
-        texts = ["".join(name) for name in names]
-        # The letters of a name glued together, and the initials of one, as equal numbers.
-        both = numbered(["".join(sorted(t)) for t in texts] + [initials(n) for n in names])
-        letters, first_letters = np.split(both, 2)
-        first_letters[length < 2] = -1
         return cls(
             vocabulary=vocabulary,
             length=length,
             words=words,
             weights=weights,
             heads=is_head,
-            glued=numbered(texts),
-            letters=letters,
-            initials=first_letters,
-            by_initials=np.array([0.8 if len(text) > 2 else 0.5 for text in texts]),
+            glued=numbered(["".join(name) for name in names]),
             abbreviated=_abbreviated(names),
         )
 
@@ -216,8 +199,6 @@ class NamePairs:
         for at in range(0, len(left), _BLOCK):
             part = slice(at, at + _BLOCK)
             far[part] = self._by_words(left[part], right[part])
-        by_initials = np.flatnonzero(self.letters[left] == self.initials[right])
-        far[by_initials] = self.by_initials[left[by_initials]]
         short = found_in(left * len(self.length) + right, self.abbreviated)
         far[short] = np.maximum(far[short], _ABBREVIATED)
         far[self.glued[left] == self.glued[right]] = 1.0

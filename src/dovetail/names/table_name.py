@@ -84,7 +84,8 @@ _COPY_PLACES = frozenset(
 _FIRST_ONLY = frozenset({"v", "t", "mv"})
 # Prepositions that belong to a marker: copy of, Kopie von, copie de.
 _OF = frozenset({"of", "von", "de", "di", "do", "da"})
-# Words before a number that give it a meaning: level 1 and level 2 are two things.
+# Words before a number that give it a meaning, unless it is a year: level 1 and level 2 are two
+# things, invoice_line_2022 and invoice_line_2023 are one.
 _NUMBERED = frozenset(
     """level lvl tier phase type step grade class layer line axis dimension order
     generation gen""".split()  # noqa: SIM905 - words read best as text
@@ -112,14 +113,16 @@ REGIONS = frozenset(
 )
 # Conventions of warehouses in table names that name no thing.
 _TABLE_WORDS = frozenset(
-    "tbl table ref dim fact lookup lkp tb t xref header hdr master mst stamm stam".split()  # noqa: SIM905
+    """tbl table ref dim fact lookup lkp tb t xref header hdr master mst stamm stam stammdaten kopf
+    anagrafica anagrafe testata tabella elenco fichier maestro""".split()  # noqa: SIM905
 )
 # Files that a folder's one table is spread over: there the folder names the table.
 _PIECES = frozenset(("part", "data", "chunk", "file", "export"))
-_SCHEMA = re.compile(r"(?:[^\W\d]\w*\.){1,2}(?=[^\W\d]\w*$)")
+# One or two schemas before a name, read backwards: from its end there is but one way to go.
+_SCHEMA = re.compile(r"(\n?\w*[^\W\d])(?:\.\w*[^\W\d]){1,2}")
 # Folders and schemas; a full stop between digits is part of a date or a version.
 _LEVEL = re.compile(r"[/\\]+|(?<!\d)\.|\.(?!\d)")
-_COPY_NUMBER = re.compile(r"[ _]*\(\d{1,3}\)")
+_COPY_NUMBER = re.compile(r"(?<![ _])[ _]*+\(\d{1,3}\)")
 _HASH = re.compile(r"(?<![0-9A-Za-z])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{8,}(?![0-9A-Za-z])")
 _VERSION = re.compile(r"(?<![^\W_])v\d+(?![^\W_])")
 _YEARS = range(1500, 2200)
@@ -145,7 +148,7 @@ def unqualified(name: str) -> str:
     last = name.rpartition("/")[2] or name
     if {word for word in words(last) if not word.isdecimal()} <= _PIECES:
         last = name
-    return _SCHEMA.sub("", last)
+    return _SCHEMA.sub(r"\1", last[::-1], 1)[::-1] if _SCHEMA.match(last[::-1]) else last
 
 
 # Tables of one schema, at least, whose first or last letter can be an affix; how many of them have
@@ -199,19 +202,6 @@ def _front(names: Sequence[str]) -> str:
             return front
         front = most
     return ""
-
-
-_LAYERS = frozenset(("dim", "fct", "fact"))
-
-
-def is_layer(name: str) -> bool:
-    """Whether a table is a dimension or a table of facts, by its name.
-
-    >>> is_layer("dw.dim_customer"), is_layer("customer_dim"), is_layer("dimensions")
-    (True, True, False)
-    """
-    every = words(unqualified(name))
-    return bool(_LAYERS & {*every[:1], *every[-1:]})
 
 
 # The master file or the header of something, run together as in systems with short names.
@@ -320,7 +310,7 @@ class _Level:
     def _word(self, tokens: Sequence[str], at: int) -> int:
         word = tokens[at]
         follows = tokens[at + 1] if at + 1 < len(tokens) else ""
-        if word in _NUMBERED and follows.isdecimal():
+        if word in _NUMBERED and follows.isdecimal() and len(follows) < _DATED:
             self.words.append(f"{word}{int(follows[:9])}")
             return 2
         if word in _PERIOD and follows.isdecimal():

@@ -31,7 +31,8 @@ _REMARK = re.compile(r"(?<=\w)\s*\([^()]*\)\s*$")
 # Words that say "this identifies" and nothing about what.
 ID_WORDS = frozenset(
     """id ids identifier code cd cde key no nr nbr num number fk pk uuid guid ref sk nk nummer
-    numero numer nro kode kod codigo cod cle clave kennung tunnus""".split()  # noqa: SIM905 - words read best as text
+    numero numer nro kode kod codigo codice cod cle clave kennung matricola matricule sigla
+    tunnus""".split()  # noqa: SIM905 - words read best as text
 )
 # Those that are often glued to a stem in lower case: custid, empno, deptcode.
 _GLUED = (
@@ -55,7 +56,10 @@ _MEASURES = frozenset(
     importe importo cantidad quantita precio prezzo montant prix quantite belop antall pris
     aantal bedrag prijs""".split()  # noqa: SIM905 - words read best as text
 )
-PREPOSITIONS = frozenset(("of", "for", "in", "to", "with", "by", "from", "at", "on", "per"))
+ENGLISH_PREPOSITIONS = frozenset("of for in to with by from at on per".split())  # noqa: SIM905
+PREPOSITIONS = ENGLISH_PREPOSITIONS | {
+    *("de", "del", "della", "delle", "dei", "di", "du", "des", "da", "do", "von", "van", "av"),
+}
 _IRREGULAR = {"people": "person", "men": "man", "women": "woman", "children": "child"}
 # Abbreviations and words that end in s without being many.
 _NO_PLURALS = frozenset(("pers", "lens"))
@@ -71,7 +75,7 @@ _POSITIONS = frozenset(
 # Names come again with every question; texts that are longer do not.
 _A_NAME = 100
 # "By" in several languages, at the end of a name: created_by, inserito_da, erfasst_von.
-_BY = frozenset(("by", "von", "durch", "par", "por", "da", "door", "av", "af", "przez"))
+BY = frozenset(("by", "von", "durch", "par", "por", "da", "door", "av", "af", "przez"))
 _LANGUAGES = frozenset(
     "language lang langu locale spras sprache taal langue idioma lingua".split()  # noqa: SIM905
 )
@@ -277,7 +281,7 @@ def is_role(called: Words) -> bool:
     >>> is_role(("sales", "rep")), is_role(("approved", "by")), is_role(("order",))
     (True, True, False)
     """
-    return bool(called) and (called[-1] in _ROLES or (len(called) > 1 and called[-1] in _BY))
+    return bool(called) and (called[-1] in _ROLES or (len(called) > 1 and called[-1] in BY))
 
 
 @lru_cache(maxsize=1 << 17)

@@ -63,13 +63,13 @@ def _with_bans(edges: Sequence[JoinEdge], notes: Notes) -> Notes:
     """The notes, with a ban of every join by a column that they take out of its domain."""
     out = {(each.table, each.column) for each in notes.domains if not each.name}
     tables = {table for table, _ in out}
-    found = (
+    candidates = (
         edges[at] for at, ends in enumerate(ends_of(edges)) if out and not tables.isdisjoint(ends)
     )
     pinned = {_columns(edge) for edge in notes.pins}
     bans = tuple(
         Ban(frozenset((edge.left, edge.right)), _columns(edge))
-        for edge in found
+        for edge in candidates
         if not out.isdisjoint(end for pair in _columns(edge) for end in pair)
         and _columns(edge) not in pinned
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from dovetail.catalog.lookup import SEPARATOR, find_table, matches
+from dovetail.catalog.lookup import find_table
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, Table, TableId
 from dovetail.errors import NotFoundError, TableNotFoundError, UsageError
@@ -282,11 +282,6 @@ class _Reader:
     def __init__(self, catalog: CatalogReader) -> None:
         self._catalog = catalog
         self._hints = _MOST_HINTS
-        # The tables by the last part of their names, whatever the case: all readings share it.
-        self._by_last: dict[str, list[TableId]] = {}
-        for table in catalog.ids:
-            last = SEPARATOR.split(table.name)[-1].casefold()
-            self._by_last.setdefault(last, []).append(table)
 
     def read(self, entries: Iterable[Entry], problems: list[Problem]) -> Notes:
         by_kind: dict[str, list[object]] = {}
@@ -322,13 +317,12 @@ class _Reader:
         if self._hints <= 0:
             raise TableNotFoundError(f"there is no table {name!r}")
         self._hints -= 1
-        return find_table(self._catalog.ids, name)
+        return self._catalog.names.find(name)
 
     def _fitting(self, name: str) -> list[TableId]:
         """The tables that a name fits, as it is or as SQL quotes it."""
         for written in dict.fromkeys((name, _unquoted(name))):
-            near = self._by_last.get(SEPARATOR.split(written)[-1].casefold(), [])
-            if fitting := matches(near, written):
+            if fitting := self._catalog.names.matches(written):
                 return fitting
         return []
 

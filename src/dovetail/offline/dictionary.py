@@ -3,39 +3,49 @@
 A dictionary is a table whose cells are names of tables or columns of the same root, with texts
 beside them: SAP's DD02T, an AS/400 field reference, a codebook. Which tables may be one, the hashes
 of their values tell; those are read once more from their source, in part if they are large.
+
+Where a pile has no dictionary, `sap.toml` says what the tables of standard software hold: SAP's are
+called `LFA1` and `EKKO`, and their columns `LIFNR` and `EBELN`, in every company that has it. A
+table is taken for one of them by its name and by its columns, so that a table of another system
+which happens to be called alike is not; of other tables with such columns, those that a company
+made for itself, the columns are described alone.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property, partial
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dovetail.arrays import found_in
 from dovetail.catalog.files import DAMAGE
 from dovetail.catalog.generation import DATA_DICTIONARY, DICTIONARY_FILE, Part
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import Records
 from dovetail.catalog.segment import Segment
+from dovetail.catalog.values import StoredValues
 from dovetail.domain import DICTIONARY, Description, Kind, TableId
-from dovetail.errors import DamagedError, DovetailError, RescanError
+from dovetail.errors import DamagedError, DovetailError
 from dovetail.hashing import Hashes, hash_values
 from dovetail.names.table_name import unqualified
 from dovetail.offline.dictionary_rows import Names, Texts, folded, read_rows, with_elements
 from dovetail.offline.plan import Plan
 from dovetail.plugins import open_source
-from dovetail.profile.batch import TableToRead
+from dovetail.profile.batch import TableToRead, rescanned
 from dovetail.text import sentence
 
 # Raised whenever the same tables would give other texts.
-_VERSION = 2
+_VERSION = 3
 # Rows of a dictionary that are read, of those the rows that are kept, and its most columns.
 _READ, _KEPT, _WIDEST = 2_000_000, 300_000, 120
 # Names that cells must be: of tables and of columns at least, as a share of the distinct cells, or
@@ -43,11 +53,12 @@ _READ, _KEPT, _WIDEST = 2_000_000, 300_000, 120
 _TABLES, _COLUMNS, _SHARE = 3, 5, 0.5
 # Tables up to which all are looked at, whatever changed; beyond, if so large a share did.
 _SMALL, _MANY = 2_000, 0.1
-# A source may learn more than once that it must read a table another way.
-_RESCANS = 3
 # Names of a root that cells are compared with.
 _NAMES = 20_000
 _LONGEST, _LONGEST_GLOSS = 300, 120
+# The columns that a table of a standard name must have to be the one, and the share of its columns
+# that a table of any other name must have for these to be described.
+_STANDARD, _STANDARD_SHARE = 2, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,19 +194,16 @@ class _Root:
     """The tables of one root: what a user named as one source."""
 
     def __init__(self, records: Records, segments: Mapping[str, Segment]) -> None:
-        self._records, self._segments = records, segments
+        self._records, self._values = records, StoredValues(records, segments)
         self.ids = {table: number for number, table in enumerate(records.ids)}
         self._columns: list[str] = records.columns["name"].to_pylist()
         self._kinds: list[str] = records.columns["kind"].to_pylist()
         self._distinct: list[int] = records.columns["distinct"].to_pylist()
-        self._kept: list[int] = records.columns["kept"].to_pylist()
-        self._hashes_at: list[int] = records.columns["hashes_at"].to_pylist()
         self._bounds: list[int] = records.bounds.tolist()
 
     @cached_property
     def _by_table(self) -> dict[TableId, list[str]]:
-        spans = zip(self._records.ids, self._bounds, self._bounds[1:], strict=False)
-        return {table: self._columns[start:end] for table, start, end in spans}
+        return dict(zip(self._records.ids, self._records.by_table("name"), strict=True))
 
     @cached_property
     def _names(self) -> Names:
@@ -221,13 +229,13 @@ class _Root:
             if among is not None and table not in among:
                 continue
             texts = [at for at in range(start, end) if self._kinds[at] == Kind.TEXT.value]
-            of_tables = self._most_named(number, texts, self._table_names, _TABLES)
+            of_tables = self._most_named(texts, self._table_names, _TABLES)
             rest = [at for at in texts if at != of_tables]
-            of_columns = self._most_named(number, rest, self._column_names, _COLUMNS)
+            of_columns = self._most_named(rest, self._column_names, _COLUMNS)
             if of_tables is None and of_columns is not None:
                 # Beside names of columns even one table's is no chance: a system may have few.
                 rest = [at for at in texts if at != of_columns]
-                of_tables = self._most_named(number, rest, self._table_names, 1)
+                of_tables = self._most_named(rest, self._table_names, 1)
             if of_tables is not None or of_columns is not None:
                 yield _Candidate(
                     table,
@@ -235,17 +243,15 @@ class _Root:
                     None if of_columns is None else self._columns[of_columns],
                 )
 
-    def _most_named(
-        self, number: int, columns: Sequence[int], names: _Spelled, fewest: int
-    ) -> int | None:
+    def _most_named(self, columns: Sequence[int], names: _Spelled, fewest: int) -> int | None:
         """The column whose values are names most often; None where none has enough of them."""
-        segment = self._segments[self._records.tables["segment"][number].as_py()]
         best = (0, 0)
         for at in columns:
             distinct = self._distinct[at]
             if distinct < fewest:
                 continue
-            hits = _shared(segment.hashes(self._hashes_at[at], self._kept[at]), names.hashes)
+            values = self._values.hashes(at)
+            hits = int(found_in(*sorted((values, names.hashes), key=len)).sum())
             if hits >= fewest and hits >= _SHARE * min(distinct, names.count):
                 best = max(best, (hits, -at))
         return -best[1] if best[0] else None
@@ -312,13 +318,6 @@ class _Spelled:
         return cls(np.unique(hash_values(pa.array(spelled, pa.string()))), -(-count // step))
 
 
-def _shared(left: Hashes, right: Hashes) -> int:
-    """How many hashes two sorted arrays share."""
-    few, many = sorted((left, right), key=len)
-    nearest = np.minimum(np.searchsorted(many, few), len(many) - 1)
-    return int((many[nearest] == few).sum())
-
-
 def _scan(
     table: TableToRead | None, columns: Sequence[str], by: str, known: frozenset[str]
 ) -> dict[str, list[str]]:
@@ -326,37 +325,61 @@ def _scan(
     cannot be read, or has no row of use."""
     if table is None:
         return {}
-    for _ in range(_RESCANS):
-        try:
-            return _scanned(table, columns, by, known)
-        except RescanError:
-            continue
-        except (DovetailError, OSError, pa.ArrowException):
-            break
-    return {}
+    try:
+        return rescanned(partial(_scanned, table, columns, by, known))
+    except (DovetailError, OSError, pa.ArrowException):
+        return {}
 
 
 def _scanned(
     table: TableToRead, columns: Sequence[str], by: str, known: frozenset[str]
 ) -> dict[str, list[str]]:
     cells: dict[str, list[str]] = {name: [] for name in columns}
-    source = open_source(table.spec)
-    try:
+    with closing(open_source(table.spec)) as source:
         scan = source.scan(table.listing)
-        places = {column.name: at for at, column in enumerate(scan.columns)}
+        index = {column.name: at for at, column in enumerate(scan.columns)}
         read = 0
         for batch in scan.batches:
-            texts = {name: _as_text(batch.column(places[name])) for name in columns}
+            texts = {name: _as_text(batch.column(index[name])) for name in columns}
             rows = [at for at, cell in enumerate(texts[by]) if folded(cell) in known]
             for name, column in cells.items():
                 column += [texts[name][at] for at in rows]
             read += batch.num_rows
             if read >= _READ or len(cells[by]) >= _KEPT:
                 break
-    finally:
-        source.close()
     return cells if cells[by] else {}
 
 
 def _as_text(array: pa.Array) -> list[str]:
     return [cell or "" for cell in pc.cast(array, pa.large_string(), safe=False).to_pylist()]
+
+
+@cache
+def standard_names() -> dict[str, dict[str, str]]:
+    """What the `tables` and the `fields` of standard software are called, and what they hold."""
+    return tomllib.loads((files("dovetail.offline") / "sap.toml").read_text("utf-8"))
+
+
+def standard_descriptions(records: Records) -> dict[TableId, Description]:
+    """The tables and columns that standard software names, described."""
+    described = {}
+    for table, columns in zip(records.ids, records.by_table("name"), strict=True):
+        if description := described_as(table.name, columns):
+            described[table] = description
+    return described
+
+
+def described_as(name: str, columns: list[str]) -> Description:
+    """What a table of this name with these columns holds, as far as it is standard software's.
+
+    >>> described_as("sap.T001", ["BUKRS", "BUTXT"]).text
+    'companies, company codes, legal entities'
+    >>> bool(described_as("T001", ["id", "label"]))
+    False
+    """
+    names = standard_names()["fields"]
+    glosses = {column: names[column.upper()] for column in columns if column.upper() in names}
+    text = standard_names()["tables"].get(unqualified(name).upper(), "")
+    if len(glosses) < max(_STANDARD, 0 if text else _STANDARD_SHARE * len(columns)):
+        return Description("", DICTIONARY)
+    return Description(text, DICTIONARY, glosses)

@@ -109,9 +109,9 @@ def read_rows(
             others = cells.keys() - {table_column, name_column}
             for (table, column), text in rows.texts(pairs, others, by_last=True).items():
                 texts.columns.setdefault(table, {})[column] = text
-            # A row that names a table and no column is about the table.
+            # A row that names a table and no column, or all of them (`*`), is about the table.
             alone = [
-                None if folded(cell) else subject
+                None if any(map(str.isalnum, cell)) else subject
                 for subject, cell in zip(subjects, cells[name_column], strict=True)
             ]
             texts.tables |= rows.texts(alone, others, proven=bool(texts.columns))
@@ -197,16 +197,16 @@ class _Rows:
         self, subjects: Sequence[Key | None], cells: Column, fewest: int
     ) -> dict[Key, str]:
         """The one text that each subject has in a column; none where many have several."""
-        found: dict[Key, dict[str, None]] = defaultdict(dict)
+        by_subject: dict[Key, dict[str, None]] = defaultdict(dict)
         every: set[Key] = set()
         for subject, cell in zip(subjects, cells, strict=True):
             if subject is not None:
                 every.add(subject)
                 if text := " ".join(cell.split()):
-                    found[subject][text] = None
-        single = {subject: next(iter(texts)) for subject, texts in found.items() if len(texts) == 1}
-        enough = len(found) >= max(fewest, _COVERED * len(every))
-        return single if enough and len(single) >= _CONSISTENT * len(found) else {}
+                    by_subject[subject][text] = None
+        single = {key: next(iter(texts)) for key, texts in by_subject.items() if len(texts) == 1}
+        enough = len(by_subject) >= max(fewest, _COVERED * len(every))
+        return single if enough and len(single) >= _CONSISTENT * len(by_subject) else {}
 
     def _are_descriptions(self, texts: Mapping[Key, str], subjects: int) -> bool:
         """Whether texts describe things: they are words, differ, and are no names of tables."""

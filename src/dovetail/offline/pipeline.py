@@ -4,28 +4,38 @@
 
 Each stop takes what stands left of it. Nothing is in force before the commit, which replaces one
 manifest; a run that ends before it leaves the catalog as it was, and its finished segments and
-vectors for the next one. Whatever builds a catalog (the command line, the Python API, the
-benchmarks) calls `update`.
+vectors for the next one. What is derived from records keeps its part of the last generation where
+nothing changed that it is made from. Whatever builds a catalog (the command line, the Python API,
+the benchmarks) calls `update`.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from dovetail.catalog.generation import EVIDENCE, FAMILIES, JOINS, SEARCH
 from dovetail.catalog.reader import CatalogReader
-from dovetail.catalog.writer import writing
-from dovetail.domain import Skipped
+from dovetail.catalog.writer import Draft, writing
+from dovetail.domain import JoinEdge, Skipped
 from dovetail.engines.passes import Workers, connected
 from dovetail.errors import CatalogError, SourceError
+from dovetail.families.detect import find_families
+from dovetail.families.family import VERSION as FAMILIES_VERSION
+from dovetail.families.family import by_lineage, write_families
+from dovetail.joins.columns import Thresholds, catalog_passes, labelled
+from dovetail.joins.edges import SCORING_VERSION, StoredEdges, write_edges
+from dovetail.joins.evidence import join_evidence
+from dovetail.joins.evidence import with_what_people_wrote as edges_with_what_people_wrote
+from dovetail.joins.graph import JoinGraph
 from dovetail.memory import bounded, ran_out, too_little
 from dovetail.offline.describe import Prices, describe
 from dovetail.offline.dictionary import last_dictionary, read_dictionary
 from dovetail.offline.plan import ChangeLogs, Lost, UpdateRequest, plan_update
-from dovetail.offline.stages import family_stage, join_stage, search_stage
 from dovetail.offline.summary import (
     DescribeSummary,
     Progress,
@@ -36,11 +46,19 @@ from dovetail.offline.summary import (
 from dovetail.offline.update import merged, profile_tables, summary_of
 from dovetail.offline.written import with_what_people_wrote
 from dovetail.plugins import open_engine
-from dovetail.ports import LLM, Engine
+from dovetail.ports import LLM, Embedder, Engine
+from dovetail.search.embeddings import FOLDER as VECTORS
+from dovetail.search.embeddings import DistributedEmbedder, embed_catalog
+from dovetail.search.index import chosen_embedder, index_key, make_index
+from dovetail.search.run_together import run_together
+from dovetail.search.translations import translations, without_foreign
+from dovetail.search.values import write_values
 from dovetail.settings import Settings
 
 # The parts of a catalog that are made from its records, in words.
 _MADE = {EVIDENCE: "joins", JOINS: "joins", FAMILIES: "families", SEARCH: "search index"}
+# How declared keys, comments and queries change evidence: edges of another version are made again.
+_JOINS_VERSION = 5
 
 
 def update(
@@ -181,6 +199,101 @@ class _Line:
             summary = replace(summary, masked=dict(sorted(catalog.records.masked().items())))
         notices = (*sorted(plan.notices), *written.notices)
         return replace(summary, note=note, notices=notices, remade=_remade(current, catalog))
+
+
+@dataclass(frozen=True, slots=True)
+class Joins:
+    """The joins of a draft, and a digest of all that they were made from."""
+
+    edges: Sequence[JoinEdge]
+    key: str
+
+
+def join_stage(
+    draft: Draft, settings: Settings, workers: Workers | None, notify: ProgressCallback
+) -> Joins:
+    """The join evidence of a draft, and what declared keys, comments and past queries say of it."""
+    notify(Progress("join", 0, 2))
+    catalog = draft.catalog
+    thresholds = Thresholds(settings.join_rows, settings.join_unique)
+    kind = _digest(SCORING_VERSION, thresholds.resolved(catalog))
+    key = f"{kind} {catalog.records.contents}"
+    if catalog.records.comments_digest and any(map(any, labels := labelled(catalog)[1:])):
+        key += f" {_digest(*labels)}"
+    part = draft.kept(EVIDENCE, key)
+    edges: Sequence[JoinEdge]
+    if part is not None:
+        edges = StoredEdges.read(part)
+    else:
+        shared = draft.published() if workers else catalog
+        with catalog_passes(shared, workers) as passes:
+            edges, complete = join_evidence(catalog, thresholds, passes)
+        # What a source was missing for, the next update tries again.
+        draft.write(
+            EVIDENCE, key if complete else f"{kind} incomplete", partial(write_edges, edges)
+        )
+    notify(Progress("join", 1, 2))
+    records = catalog.records
+    written = records.keys_digest, records.comments_digest, catalog.usage.joins_digest
+    if not any(written):
+        return Joins(edges, key)
+    key = f"{key} {_JOINS_VERSION} {' '.join(written)}"
+    part = draft.kept(JOINS, key)
+    if part is not None:
+        return Joins(StoredEdges.read(part), key)
+    edges = edges_with_what_people_wrote(catalog, edges, catalog.usage)
+    draft.write(JOINS, key, partial(write_edges, edges))
+    return Joins(edges, key)
+
+
+def family_stage(draft: Draft, joins: Joins) -> None:
+    """The families of a draft's tables; of which table each is, a dbt project may decide."""
+    catalog = draft.catalog
+    key = f"{FAMILIES_VERSION} {joins.key} {catalog.dbt.digest}"
+    if draft.kept(FAMILIES, key) is None:
+        families = find_families(catalog, JoinGraph(catalog.ids, joins.edges))
+        draft.write(FAMILIES, key, partial(write_families, by_lineage(families, catalog.dbt)))
+
+
+def search_stage(
+    draft: Draft,
+    joins: Joins,
+    settings: Settings,
+    workers: Workers | None,
+    clock: StageClock,
+    notify: ProgressCallback,
+) -> str:
+    """The search index of a draft; returned is what search has to go without, or nothing."""
+    catalog = draft.catalog
+    embedder, note = chosen_embedder(settings)
+    key = f"{index_key(embedder)} {joins.key} {catalog.records.comments_digest}"
+    write_values(draft)
+    if draft.kept(SEARCH, key) is not None:
+        return note
+    with clock.stage("embeddings"):
+        by: Embedder | None = embedder
+        if workers is not None and embedder is not None:
+            by = DistributedEmbedder(embedder, settings.embedder, workers)
+        tables = catalog.records.named_tables()
+        parts = run_together(tables)
+        meanings = translations(tables, parts, catalog.folder / VECTORS)
+        parts = without_foreign(parts, meanings)
+        embeddings = embed_catalog(
+            catalog,
+            by,
+            lambda done, total: notify(Progress("embed", done, total)),
+            parts=parts,
+            meanings=meanings,
+        )
+    with clock.stage("search_index"):
+        notify(Progress("index", 0, 1))
+        make = partial(make_index, catalog, embedder, joins.edges, embeddings, parts)
+        draft.write(SEARCH, key, partial(make, meanings=meanings))
+    return note
+
+
+def _digest(*things: object) -> str:
+    return hashlib.sha256(repr(things).encode()).hexdigest()[:12]
 
 
 def _remade(before: CatalogReader | None, after: CatalogReader) -> tuple[str, ...]:

@@ -37,9 +37,12 @@ from dovetail.sources.resolve import expand, root
 from dovetail.sources.server_source import announce
 from dovetail.sources.store import STORES
 from dovetail.sources.warehouse_dialects import DIALECTS
+from dovetail.text import cut
 
 # Names of a kind that are told.
 _TOLD = 5
+# Letters of a table's name: what is made of names takes room for them, for every table anew.
+_LONGEST_NAME, _SHOWN_NAME = 1 << 14, 100
 # From the logs of past queries that are known to those that are known from now on.
 ChangeLogs = Callable[[Sequence[LearntLog]], Sequence[LearntLog]]
 
@@ -243,7 +246,7 @@ class Plan:
             self._give_up(spec.label, error)
             return
         try:
-            wanted = [listing for listing in source.tables() if spec.wants(listing.name)]
+            wanted = self._named_in_bounds(spec, source)
             if earlier is not None:
                 tokens = earlier.tokens(spec.label)
                 recorded = [listing for listing in wanted if listing.name in tokens]
@@ -256,6 +259,20 @@ class Plan:
             self._give_up(spec.label, error)
         finally:
             source.close()
+
+    def _named_in_bounds(self, spec: SourceSpec, source: Source) -> list[Listing]:
+        """The tables of a source that are wanted; one with a name without end is left out."""
+        wanted = []
+        for listing in source.tables():
+            if len(listing.name) > _LONGEST_NAME:
+                why = (
+                    f"its name has {len(listing.name):,} letters, and a name may have "
+                    f"{_LONGEST_NAME:,}; give it a shorter one, or a view"
+                )
+                self.skipped.append(Skipped(spec.label, cut(listing.name, _SHOWN_NAME), why))
+            elif spec.wants(listing.name):
+                wanted.append(listing)
+        return wanted
 
     def _inspect_table(
         self, table: TableToRead, source: Source, earlier: EarlierRecords | None

@@ -32,7 +32,7 @@ from dovetail.offline.pipeline import mend
 from dovetail.offline.plan import Lost
 from dovetail.ports import Json
 from dovetail.search.embeddings import FOLDER as VECTORS
-from dovetail.settings import Settings
+from dovetail.settings import Settings, load_settings
 from dovetail.sources.frames import damaged_frames
 
 MANIFEST = "manifest"
@@ -73,15 +73,35 @@ class Repair:
         }
 
 
-def check(folder: Path) -> list[Damage]:
-    """Every file of a catalog that is not as it was written; all of them are read."""
+def check(path: str | Path | None = None, settings: Settings | None = None) -> list[Damage]:
+    """Every file of the catalog in a folder that is not as it was written; all of them are read.
+
+    >>> import dovetail
+    >>> _ = dovetail.build("shop.sqlite", into="checked")
+    >>> dovetail.check("checked")
+    []
+    """
+    folder = Path(path or (settings or load_settings()).catalog)
     require_plain(folder)
     return list(_damages(folder))
 
 
-def repair(folder: Path, settings: Settings) -> Repair:
-    """Make what is damaged again, and nothing else; a source that this takes and that cannot be
-    read is an error, and the catalog is as it was."""
+def repair(path: str | Path | None = None, settings: Settings | None = None) -> Repair:
+    """Make what is damaged of the catalog in a folder again, and nothing else.
+
+    Tables whose records or values are damaged are read again from their sources; it is an error if
+    that cannot be, and the catalog is as it was then.
+
+    >>> import dovetail
+    >>> catalog = dovetail.build("shop.sqlite", into="damaged")
+    >>> _ = next(catalog.folder.glob("segments/*/hashes.npy")).write_bytes(b"")
+    >>> [damage.part for damage in dovetail.check("damaged")]
+    ['segments']
+    >>> dovetail.repair("damaged").left
+    ()
+    """
+    settings = settings or load_settings()
+    folder = Path(path or settings.catalog)
     damaged = check(folder)
     if not damaged:
         return Repair((), ())
@@ -143,8 +163,9 @@ def _damages(folder: Path) -> Iterator[Damage]:
         try:
             manifest = read_manifest(folder, name)
         except NotFoundError:
-            if name == FILE:  # a copy that is not there yet is made by the next writer
+            if name == FILE:
                 raise
+            yield Damage(MANIFEST, Path(name), "it is missing")
         except DamagedError:
             changed = (folder / name).exists()
             problem = "its checksum does not match" if changed else "it is missing"

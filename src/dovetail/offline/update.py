@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
+from dovetail.catalog.files import staging_folder
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import Records
 from dovetail.catalog.segment import Segment
@@ -92,7 +93,7 @@ class _EngineRun:
         ]
         lost: list[list[TableToRead]] = []
         with (
-            self.writer.staging() as folder,
+            staging_folder(self.writer.folder) as folder,
             closing(self.engine.map(TASK, requests, folder, self.progress.tick)) as replies,
         ):
             for reply in replies:

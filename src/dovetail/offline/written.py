@@ -11,14 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
-
 from dovetail.catalog.dbt import NO_PROJECT, DbtProject, contradicted, declared_by
 from dovetail.catalog.dbt_manifest import read_manifest_of
 from dovetail.catalog.descriptions import (
     DescriptionFile,
     laid_over,
-    merged_descriptions,
     part_text,
     write_part,
 )
@@ -29,12 +26,11 @@ from dovetail.catalog.usage import NO_USAGE, Usage
 from dovetail.catalog.writer import CatalogWriter, Draft
 from dovetail.domain import Description, TableId
 from dovetail.errors import DamagedError, SourceError
-from dovetail.offline.dictionary import Dictionary
+from dovetail.offline.dictionary import Dictionary, standard_descriptions
 from dovetail.offline.plan import ChangeLogs
-from dovetail.offline.standard_names import standard_descriptions
 from dovetail.ports import Declaration
 from dovetail.settings import Settings
-from dovetail.text import count
+from dovetail.text import count, encodable
 
 # What `target` of a project has, where the folder is named in place of the file.
 _MANIFEST = "manifest.json"
@@ -45,7 +41,7 @@ Known = TypeVar("Known")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenParts:
     """What people wrote down, the records with it, and which tables it says other things of.
 
     `notices` are lines for the user on what of a dbt project was used.
@@ -83,7 +79,7 @@ def with_what_people_wrote(
     writer: CatalogWriter,
     settings: Settings,
     change_logs: ChangeLogs | None,
-) -> Written:
+) -> WrittenParts:
     """The records with the keys and comments in force, and what else is known of their tables.
 
     `change_logs` says which past queries are known from now on; without it, those of before are.
@@ -100,15 +96,18 @@ def with_what_people_wrote(
         records, declared, use_keys=settings.use_declared, use_comments=settings.use_comments
     )
     notices += dictionary.notices
-    by_dictionary, laid = laid_over(by_people, dictionary.descriptions)
-    by_standard, known = laid_over(by_dictionary, standard_descriptions(records))
-    described, more = laid_over(by_standard, DescriptionFile(writer.folder).of(records))
-    return Written(
+    described, laid = laid_over(
+        by_people,
+        dictionary.descriptions,
+        standard_descriptions(records),
+        DescriptionFile(writer.folder).of(records),
+    )
+    return WrittenParts(
         described,
         project,
         usage if change_logs is None else Usage(tuple(change_logs(usage.logs))),
         dictionary,
-        merged_descriptions(merged_descriptions(laid, known), more),
+        laid,
         frozenset(
             table for table in records.ids if before.tables.get(table) != project.tables.get(table)
         ),
@@ -241,8 +240,8 @@ def _declared_texts(
         if table not in declared:
             continue
         now, columns = declared[table], slice(bounds[row], bounds[row + 1])
-        new = [_encodable(now.column_comments.get(name, "")) for name in names[columns]]
-        comment = _encodable(now.comment)
+        new = [encodable(now.column_comments.get(name, "")) for name in names[columns]]
+        comment = encodable(now.comment)
         if table in untold_comments:
             comment = comment or comments[row]
             new = [text or old for text, old in zip(new, on_columns[columns], strict=True)]
@@ -258,18 +257,7 @@ def redeclared(before: Records, now: Records) -> set[TableId]:
 
 
 def _declared(records: Records) -> dict[TableId, tuple[object, ...]]:
-    comments = np.array(records.columns["source_comment"].to_pylist(), dtype=object)
-    names = ("source_keys", "source_comment")
-    on_tables = zip(*(records.tables[name].to_pylist() for name in names), strict=True)
-    return {
-        table: (*on_table, *comments[start:end])
-        for table, on_table, start, end in zip(
-            records.ids, on_tables, records.bounds.tolist(), records.bounds[1:].tolist(),
-            strict=False,
-        )
-    }  # fmt: skip
-
-
-def _encodable(text: str) -> str:
-    """A text that can be stored: what is no character of Unicode is replaced."""
-    return text.encode(errors="replace").decode()
+    keys, comments = (records.tables[f"source_{kind}"].to_pylist() for kind in ("keys", "comment"))
+    on_columns = records.by_table("source_comment")
+    declared = zip(records.ids, keys, comments, on_columns, strict=True)
+    return {table: (key, comment, *texts) for table, key, comment, texts in declared}

@@ -13,10 +13,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
-from dovetail.catalog.records import ColumnRecord, TableRecord, ViewRecord
+from dovetail.catalog.records import FORM, TableRecord, to_records
 from dovetail.catalog.segment import SegmentWriter
-from dovetail.domain import Column, Estimate, Kind, Skipped, TableId
+from dovetail.domain import Column, Estimate, Kind, Skipped, Table, TableId
 from dovetail.errors import DovetailError, RescanError
 from dovetail.hashing import HASH_VERSION, HashCipher
 from dovetail.memory import too_little
@@ -37,6 +38,8 @@ TASK = "dovetail.profile.batch:profile_batch"
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 # A source may learn more than once that it must read a table another way.
 _RESCANS = 3
+
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,7 @@ def profile_batch(job: Json, folder: Path, tick: Tick) -> Json:
             finally:
                 shutil.rmtree(scratch, ignore_errors=True)
             tick({"table": str(table.id), "done": True})
-        segment = writer.finish_tables(records, profile_key(options)) if records else ""
+        segment = writer.finish(to_records(records), profile_key(options)) if records else ""
         if skipped:  # over a connection that broke, perhaps
             close_broken()
     return {
@@ -120,26 +123,34 @@ def _read(
 ) -> tuple[TableProfiler, str]:
     # The fingerprint is taken first: a change during the scan is then found by the next run.
     token = source.fingerprint(table.listing, None).token
-    for _ in range(_RESCANS):
-        with suppress(RescanError):
-            return _scan(source, table, profiler(), tick), token
-    return _scan(source, table, profiler(), tick), token
+    return rescanned(partial(_scan, source, table, profiler, tick)), token
 
 
-def _scan(source: Source, table: TableToRead, profiler: TableProfiler, tick: Tick) -> TableProfiler:
+def _scan(
+    source: Source, table: TableToRead, make: Callable[[], TableProfiler], tick: Tick
+) -> TableProfiler:
+    profiler = make()
     for rows in profiler.read(source.scan(table.listing)):
         tick({"table": str(table.id), "rows": rows})
     return profiler
 
 
+def rescanned(read: Callable[[], Read]) -> Read:
+    """What reading a table gives, begun anew where its source must read it another way."""
+    for _ in range(_RESCANS):
+        with suppress(RescanError):
+            return read()
+    return read()
+
+
 def _record(
     profiler: TableProfiler,
-    table: TableToRead,
+    to_read: TableToRead,
     token: str,
     writer: SegmentWriter,
     masks: Masks,
 ) -> TableRecord:
-    placed = []
+    columns, places = [], []
     stated = profiler.statistics
     for at, column in enumerate(profiler.columns):
         exact = column.may_be_key
@@ -148,30 +159,31 @@ def _record(
         profile = column.profile(distinct, kept)
         if stated is not None and len(stated.columns) == len(profiler.columns):
             profile = with_statistics(profile, stated.columns[at], stated.rows)
-        phrases = column.phrases.merged() if column.kind is Kind.TEXT else ()
-        forms = tuple(
-            ViewRecord(name, maximum, *writer.add_value_hashes(runs, exact))
+        columns.append(masks.column(Column(column.name, column.type, profile)))
+        forms = [
+            dict(zip(FORM, (name, maximum, *writer.add_value_hashes(runs, exact)), strict=True))
             for name, maximum, runs in (column.forms.forms() if distinct >= FEWEST else ())
+        ]
+        phrases = column.phrases.merged() if column.kind is Kind.TEXT else ()
+        phrases_at, searched = writer.add_phrases(hashes for hashes, _ in phrases)
+        places.append(
+            {
+                "hashes_at": hashes_at,
+                "counts_at": counts_at,
+                "phrases_at": phrases_at,
+                "phrases": searched,
+                "views": forms,
+            }
         )
-        placed.append(
-            ColumnRecord(
-                masks.column(Column(column.name, column.type, profile)),
-                hashes_at,
-                counts_at,
-                *writer.add_phrases(hashes for hashes, _ in phrases),
-                forms,
-            )
-        )
-    return TableRecord(
-        id=table.id,
-        root=table.spec.root,
+    table = Table(
+        id=to_read.id,
+        columns=tuple(columns),
         rows=profiler.rows,
-        digest=profiler.digest(),
-        token=token,
         sample=masks.rows([column.name for column in profiler.columns], profiler.sample()),
-        columns=tuple(placed),
+        digest=profiler.digest(),
         estimate=_estimate(stated) if stated is not None else None,
     )
+    return TableRecord(table, to_read.spec.root, token, places)
 
 
 def _estimate(stated: TableStatistics) -> Estimate:

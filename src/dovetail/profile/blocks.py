@@ -28,12 +28,7 @@ from dovetail.hashing import (
     text_buffers,
 )
 from dovetail.phrases import phrase_mask, phrases
-from dovetail.profile.distinct import (
-    HashCounts,
-    count_distinct,
-    count_distinct_columns,
-    count_weighted,
-)
+from dovetail.profile.distinct import HashCounts, count_distinct
 
 Range = tuple[Any, Any]
 
@@ -108,7 +103,6 @@ def _block(arrays: list[pa.Array]) -> Iterator[HashedColumn]:
     times = [
         each.times(flags) if each else None for each, flags in zip(encoded, there, strict=True)
     ]
-    distinct = _distinct(hashes_of, times)
     ends, lengths = _ends(values, bounds), _lengths(values, bounds)
     searched = _phrases(pieces) if is_text(values.type) else [None] * len(pieces)
     for column, each in enumerate(encoded):
@@ -118,7 +112,7 @@ def _block(arrays: list[pa.Array]) -> Iterator[HashedColumn]:
             hashes=hashes_of[column],
             first=each.first(piece, there[column]) if each else piece[:_FIRST],
             rows=each.spread(rows) if each else rows,
-            distinct=distinct[column],
+            distinct=count_distinct(hashes_of[column], times[column]),
             ends=ends[column],
             lengths=lengths[column],
             phrases=searched[column],
@@ -168,18 +162,6 @@ def _encoded(array: pa.Array) -> _Encoded | None:
 
 def _is_plain_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _distinct(hashes: Sequence[Hashes], times: Sequence[Counts | None]) -> list[HashCounts]:
-    """The distinct hashes of each column with their row counts."""
-    height = len(hashes[0])
-    alike = all(rows is None for rows in times) and all(len(each) == height for each in hashes)
-    if alike and height:
-        return count_distinct_columns(np.concatenate(hashes).reshape(-1, height))
-    return [
-        count_distinct(each) if rows is None else count_weighted(each, rows)
-        for each, rows in zip(hashes, times, strict=True)
-    ]
 
 
 def _ends(values: pa.Array, bounds: npt.NDArray[np.int64]) -> list[Range | None]:

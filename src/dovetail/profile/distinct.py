@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
-from dovetail.arrays import Counts
+from dovetail.arrays import Counts, firsts
 from dovetail.hashing import HashCipher, Hashes
 from dovetail.memory import within
 
@@ -22,39 +21,18 @@ HashCounts = tuple[Hashes, Counts]
 _MERGE_ENTRIES = 1 << 23
 
 
-def count_distinct(hashes: Hashes) -> HashCounts:
-    """Sort hashes and count equal ones."""
+def count_distinct(hashes: Hashes, times: Counts | None = None) -> HashCounts:
+    """Sort hashes and count equal ones; each stands for so many, where `times` says how many."""
+    if times is not None:
+        order = np.argsort(hashes)
+        return _added_up(hashes[order], times[order])
     ordered = np.sort(hashes)
     if not len(ordered):
         return ordered, np.empty(0, dtype=np.uint32)
-    new = np.empty(len(ordered) + 1, dtype=np.bool_)
-    new[0] = new[-1] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=new[1:-1])
-    if new.all():
+    edges = np.append(firsts(ordered), len(ordered))
+    if len(edges) > len(ordered):
         return ordered, np.ones(len(ordered), dtype=np.uint32)
-    edges = np.flatnonzero(new)
-    return ordered[edges[:-1]], (edges[1:] - edges[:-1]).astype(np.uint32)
-
-
-def count_weighted(hashes: Hashes, times: Counts) -> HashCounts:
-    """Sort hashes, each of which stands for so many, and add equal ones up."""
-    order = np.argsort(hashes)
-    return _added_up(hashes[order], times[order])
-
-
-def count_distinct_columns(columns: npt.NDArray[np.uint64]) -> list[HashCounts]:
-    """Do the same for several columns of equal height, one per row of the array."""
-    if len(columns) == 1 or not columns.size:
-        return [count_distinct(column) for column in columns]
-    ordered = np.sort(columns, axis=1)
-    new = np.ones((len(ordered), ordered.shape[1] + 1), dtype=np.bool_)
-    np.not_equal(ordered[:, 1:], ordered[:, :-1], out=new[:, 1:-1])
-    runs: list[HashCounts] = []
-    for column, edge in zip(ordered, new, strict=True):
-        edges = np.flatnonzero(edge)
-        counts = (edges[1:] - edges[:-1]).astype(np.uint32)
-        runs.append((column if len(counts) == len(column) else column[edges[:-1]], counts))
-    return runs
+    return ordered[edges[:-1]], np.diff(edges).astype(np.uint32)
 
 
 def merge_counts(runs: list[HashCounts]) -> HashCounts:
@@ -68,8 +46,8 @@ def merge_counts(runs: list[HashCounts]) -> HashCounts:
 
 def _added_up(hashes: Hashes, counts: Counts) -> HashCounts:
     """Sorted hashes, each once, with the sum of its counts."""
-    starts = np.flatnonzero(np.concatenate([[True], hashes[1:] != hashes[:-1]]))
-    if len(starts) >= len(hashes):
+    starts = firsts(hashes)
+    if len(starts) == len(hashes):
         return hashes, counts
     totals = np.add.reduceat(counts, starts, dtype=np.uint64)
     return hashes[starts], np.minimum(totals, np.iinfo(np.uint32).max).astype(np.uint32)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dovetail.arrays import Counts, Ints
+from dovetail.arrays import Counts, Ints, spans
 from dovetail.domain.sql import (
     ACCENTED,
     CASE,
@@ -34,7 +34,7 @@ from dovetail.domain.sql import (
 )
 from dovetail.hashing import HashCipher, Hashes, hash_slices, hash_values, is_text, text_buffers
 from dovetail.profile.blocks import HashedColumn
-from dovetail.profile.distinct import DistinctHashes, HashCounts, count_distinct, count_weighted
+from dovetail.profile.distinct import DistinctHashes, HashCounts, count_distinct
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -75,19 +75,6 @@ _DROPPED = bytes(map(ord, PUNCTUATION))
 # Accented capitals in UTF-8: two bytes each, the first of which is the same.
 _ACCENTS = ACCENTED.encode()
 
-# The last bytes of eight, by how many; then what makes one number of eight digits in three steps:
-# what is kept of the digits, of pairs of them and of fours, the factor that adds neighbours up, and
-# by how much the sum is shifted.
-_LAST = ~np.array([(1 << (8 * n)) - 1 for n in range(8, -1, -1)], dtype=np.uint64)
-_STEPS = tuple(
-    (np.uint64(kept), np.uint64(1 + (scale << width)), np.uint64(width))
-    for kept, scale, width in (
-        (0x0F0F0F0F0F0F0F0F, 10, 8),
-        (0x00FF00FF00FF00FF, 100, 16),
-        (0x0000FFFF0000FFFF, 10_000, 32),
-    )
-)
-
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
@@ -103,7 +90,7 @@ class _Texts:
 
     def counted(self, hashes: Hashes) -> HashCounts:
         """The distinct ones of the texts' hashes, with the rows that have each."""
-        return count_distinct(hashes) if self.times is None else count_weighted(hashes, self.times)
+        return count_distinct(hashes, self.times)
 
     def each(self) -> Iterator[bytes]:
         """The bytes of each."""
@@ -299,7 +286,7 @@ class NormalForms:
         if len(digits):
             ends = folded.starts + folded.lengths
             self._padded |= bool(((folded.data[ends - digits] == ord("0")) & (digits > 1)).any())
-            self._take_in(folded, _read(folded.data, ends, digits))
+            self._take_in(folded, _read(folded, digits))
         return True
 
     def _add_odd(self, rest: _Texts) -> None:
@@ -445,22 +432,13 @@ def _is_digit(data: Bytes) -> npt.NDArray[np.bool_]:
     return (data - np.uint8(ord("0"))) < 10
 
 
-def _read(data: Bytes, ends: Ints, digits: Ints) -> Ints:
-    """The numbers that texts of digits before some places read as, eight digits at a time."""
-    padded = np.concatenate([np.zeros(_MOST_DIGITS + 6, dtype=np.uint8), data])
-    words: npt.NDArray[np.uint64] = np.ndarray(
-        (len(padded) - 7,), dtype="<u8", buffer=padded.data, strides=(1,)
-    )
-    numbers = np.zeros(len(ends), dtype=np.int64)
-    for done in range(0, int(digits.max()), 8):
-        word = words[ends + (_MOST_DIGITS - 2 - done)]
-        word &= _LAST[np.clip(digits - done, 0, 8)]
-        for kept, factor, width in _STEPS:
-            word &= kept
-            word *= factor
-            word >>= width
-        numbers += word.view(np.int64) * 10**done
-    return numbers
+def _read(texts: _Texts, digits: Ints) -> Ints:
+    """The numbers that so many digits at the end of each text read as."""
+    ends = texts.starts + texts.lengths
+    data = texts.data[spans(ends - digits, ends)]
+    numbers = _Texts(np.cumsum(digits) - digits, digits, data, None).array().cast(pa.int64())
+    read: Ints = numbers.to_numpy()
+    return read
 
 
 def _counts(flags: npt.NDArray[np.bool_], starts: Ints) -> Ints:

@@ -3,8 +3,8 @@
     analyse   the question: words, values, vector              search/searcher.py
     search    for candidates                                   search/searcher.py
     match     what the question says of each candidate         match.py
-    score     how probable it is that each is needed           features.py, scorer.py
-    choose    the probable ones, of the groups that are meant  groups.py
+    score     how probable it is that each is needed           scorer.py, liveness.py
+    choose    the probable ones, of the groups that are meant  choose.py, groups.py
     connect   the chosen tables by joins                       connect.py
     doubt     whether there is an answer, and other readings   doubt.py
     members   of a family that are meant                       members.py
@@ -17,11 +17,9 @@ that is sure or there is no model, else `llm`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-
-import numpy as np
 
 from dovetail.arrays import Float32s
 from dovetail.domain import (
@@ -40,21 +38,20 @@ from dovetail.joins.graph import JOINABLE, shared_parent
 from dovetail.plugins import RETRIEVERS, load, names
 from dovetail.ports import LLM, Retriever
 from dovetail.retrieve.cautions import with_cautions
-from dovetail.retrieve.connect import ConnectedSet, Connector, LinkGraph, without_needless
-from dovetail.retrieve.doubt import Doubt, Doubter, content_words, cut
+from dovetail.retrieve.choose import choose, cut, noted_by_people, one_of_each, without_companions
+from dovetail.retrieve.connect import ConnectedSet, Connector, LinkGraph
+from dovetail.retrieve.doubt import Doubt, Doubter
 from dovetail.retrieve.explain import explained
-from dovetail.retrieve.features import FEATURES
-from dovetail.retrieve.groups import ADDS, NAMED, Belonging, system_of, within_system
+from dovetail.retrieve.groups import Belonging
 from dovetail.retrieve.liveness import Liveness
 from dovetail.retrieve.look import given_phrases, phrases
-from dovetail.retrieve.lookups import lookups
-from dovetail.retrieve.match import QueryMatch, QueryMatcher
+from dovetail.retrieve.match import QueryMatcher
 from dovetail.retrieve.members import with_members
-from dovetail.retrieve.scorer import ScoredCandidates
+from dovetail.retrieve.scorer import FEATURES, ScoredCandidates
 from dovetail.retrieve.trace import Stage, require_positive, table_set
-from dovetail.search.lessons import Lesson
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
+from dovetail.search.taught import Lesson
 from dovetail.settings import Settings
 
 AUTO, GRAPH, MODEL = "auto", "graph", "llm"
@@ -62,19 +59,6 @@ AUTO, GRAPH, MODEL = "auto", "graph", "llm"
 BREADTH, CANDIDATES, CANDIDATES_OF_OTHERS = 0.65, 16, 10
 # How much likelier tables must be that come in together with connectors: these cost precision too.
 _CONNECTED = 2.0
-# What alone names a word is worth any connectors if it is so probable, next to the best.
-_SURE_ENOUGH = 0.2
-# A word that the chosen tables cover no better than by a key lacks a table; one that covers it by
-# the name of a table or column is taken if it has so much of the probability that the cut asks for.
-_BY_KEY, _BY_NAME, _NEAR_CUT = 0.35, 0.65, 0.4
-# A match that hardly is one.
-_FAINT = 0.05
-# A table up to each probability is the companion of one that covers each of its words by so much
-# more: where it is probable, clearly more; else about as well; and a most improbable one stays only
-# where it alone says a word by the name of a table or column.
-_COMPANIONS = ((0.1, -_BY_NAME), (0.5, -0.05), (0.8, 0.3))
-# The share of a table's name that is all of it.
-_WHOLE_NAME = 0.99
 # Tables that are named as the nearest where a question is refused.
 _NEAREST = 3
 
@@ -175,17 +159,16 @@ class GraphRetriever:
             stages.append(self._stage(Doubt(0.0, 0.0)))
             return self._answer(question, [], stages, Doubt(0.0, 0.0))
         scored = self.score(query, candidates)
-        chosen = self.choose(scored, self._breadth)
-        connected = self.connect(scored, chosen, self._breadth)
-        connected = self._with_lookups(query, connected)
-        doubt = self.doubter.doubt(query, scored, connected.ids)
+        chosen, *others = self.readings(scored)
+        connected = self.connect(scored, chosen)
+        doubt = self.doubter.doubt(query, scored, connected.ids, others)
         if (likelier := doubt.likelier) is not None and not query.noted:
             instead = [scored.tables.index(table) for table in likelier.tables]
-            former, connected = connected, self.connect(scored, instead, self._breadth)
-            doubt = doubt.swapped(former.tables, scored.groups[0].probability)
+            doubt = doubt.swapped(connected.tables, scored.groups[0].probability)
+            connected = self.connect(scored, instead)
         stages.append(self._stage(doubt, scored, connected))
         tables = self._tables(query, scored, connected)
-        answer = self._answer(question, tables, stages, doubt, connected)
+        answer = self._answer(question, tables, stages, doubt)
         return explained(answer, self._searcher, query, scored) if self._explain else answer
 
     def _taught(self, query: Query, lesson: Lesson) -> TableSet:
@@ -212,89 +195,30 @@ class GraphRetriever:
         return with_cautions(made, self._searcher, self._liveness)
 
     def score(self, query: Query, candidates: Sequence[Candidate]) -> ScoredCandidates:
-        """The candidates of a query with their probabilities; the same at every breadth.
-
-        What a candidate covers first speaks for it, so those that are not live come last.
-        """
-        candidates = self._liveness.live_first(query, candidates)
-        match = replace(self._matcher.match(query, candidates), content=content_words(query))
+        """The candidates of a query with their probabilities; the same at every breadth."""
+        match = self._matcher.match(query, candidates)
         pairs = self._belonging.pairs([candidate.id for candidate in candidates])
         return self._liveness.of(query, ScoredCandidates.of(candidates, match, pairs))
 
-    def choose(self, scored: ScoredCandidates, breadth: float) -> list[int]:
-        """The indices of the candidates above the cut that are meant, the most probable first."""
-        meant, noted = scored.meant, _noted(scored)
-        chosen = [at for at in pick(scored.probabilities, breadth) if at in meant]
-        # What a person's notes name is meant, however improbable.
-        chosen += [at for at in noted if at not in chosen]
-        chosen = beyond_notes(chosen, noted, scored.match)
-        chosen += covering(chosen, scored, cut(breadth))
-        if self._use_sources:
-            systems = [system_of(table) for table in scored.tables]
-            covers, probabilities = scored.match.covers, scored.probabilities
-            chosen = within_system(chosen, systems, covers, probabilities, noted)
-        return chosen
+    def readings(self, scored: ScoredCandidates) -> list[list[int]]:
+        """The chosen candidates, and behind them what else the same names may mean elsewhere."""
+        chosen = choose(scored, self._breadth)
+        return one_of_each(scored, chosen) if self._use_sources else [chosen]
 
-    def connect(
-        self, scored: ScoredCandidates, chosen: Sequence[int], breadth: float
-    ) -> ConnectedSet:
+    def connect(self, scored: ScoredCandidates, chosen: Sequence[int]) -> ConnectedSet:
         """The chosen candidates, connected by joins where a short path allows."""
         tables = scored.tables
         # What a narrow cut lets through is sure, and worth connectors that are not.
-        best = float(scored.probabilities.max())
-        least = _CONNECTED * min(cut(breadth), cut(BREADTH)) * best
+        share = _CONNECTED * min(cut(self._breadth), cut(BREADTH))
         connected = self._links.connect(
             [tables[at] for at in chosen],
             scored.by_table,
-            least,
-            needed={tables[at] for at in (*_noted(scored), *_only_named(chosen, scored))},
+            share * float(scored.probabilities.max()),
+            needed={tables[at] for at in noted_by_people(scored)},
         )
-        if self._use_sources and breadth <= BREADTH:
-            connected = self._without_companions(scored, connected)
-        searcher = self._searcher
-        return without_needless(searcher.catalog, searcher.joins, connected, searcher.notes.forbids)
-
-    def _with_lookups(self, query: Query, connected: ConnectedSet) -> ConnectedSet:
-        """A connected set with the tables that have names which the question asks for."""
-        if not self._use_sources or self._breadth > BREADTH:
-            return connected
-        more = tuple(lookups(self._searcher, query, connected.ids))
-        return replace(connected, connectors=(*connected.connectors, *more))
-
-    def _without_companions(
-        self, scored: ScoredCandidates, connected: ConnectedSet
-    ) -> ConnectedSet:
-        """A connected set without tables that only keep others company.
-
-        Such a table covers no word that one other, no less probable, does not cover as well: the
-        header beside its lines, the second copy of a dimension. What connects the set stays, and
-        what the question calls by its whole name, or notes name. In a pool of databases that have
-        nothing to do with each other, the other table may be a stranger's, so this is for the
-        systems of one company; who asks for more breadth gets them.
-        """
-        probabilities, match = scored.by_table, scored.match
-        called = (match.names >= _WHOLE_NAME) | (match.defined > 0)
-        index = {table: at for at, table in enumerate(scored.tables)}
-        covers = match.covers if match.content is None else match.covers[match.content]
-
-        def company(table: TableId, others: Iterable[TableId]) -> bool:
-            own = covers[:, index[table]]
-            said = own > _FAINT
-            more = next((more for most, more in _COMPANIONS if probabilities[table] < most), 2.0)
-            return any(
-                probabilities.get(other, 0.0) >= probabilities[table]
-                and float((covers[:, index[other]] - own)[said].min(initial=1)) > more
-                for other in others
-                if other in index
-            )
-
-        kept = list(connected.ids)
-        for table in sorted(connected.tables, key=lambda one: probabilities[one]):
-            rest = [other for other in kept if other != table]
-            stays = called[index[table]] or self._links.splits(table, kept)
-            if not stays and company(table, rest):
-                kept = rest
-        return connected.among(kept, self._links)
+        if self._use_sources and self._breadth <= BREADTH:
+            return without_companions(scored, connected, self._links)
+        return connected
 
     @cached_property
     def _links(self) -> LinkGraph:
@@ -334,8 +258,6 @@ class GraphRetriever:
 
     def _connects(self, connector: Connector) -> str:
         """Why a connector is there, and how far it can be trusted."""
-        if connector.why:
-            return connector.why
         joins = self._searcher.joins
         edges = [joins.between(connector.table, table)[:1] for table in connector.between]
         sure = [edge for best in edges for edge in best if edge.score > JOINABLE]
@@ -383,84 +305,17 @@ class GraphRetriever:
         tables: Sequence[Chosen],
         stages: Sequence[Stage],
         doubt: Doubt,
-        connected: ConnectedSet = ConnectedSet(()),  # noqa: B008 - frozen
     ) -> TableSet:
         """The set with its joins and doubt; an empty one where the catalog holds no answer."""
         refused = self._refuses(doubt)
         made = table_set(question, self._searcher.joins, [] if refused else tables, stages)
         made = replace(
             made,
-            joins=made.joins if refused else (*made.joins, *connected.direct),
             confidence=doubt.confidence,
             alternatives=() if refused else doubt.alternatives,
             answerable=doubt.answerable,
         )
         return with_cautions(with_members(made, self._searcher), self._searcher, self._liveness)
-
-
-def pick(probabilities: Float32s, breadth: float) -> list[int]:
-    """The indices of the candidates above the cut, the most probable first, ties as they come.
-
-    >>> pick(np.array([0.4, 0.8, 0.1]), breadth=0.5)
-    [1, 0]
-    """
-    order: list[int] = np.argsort(-probabilities, kind="stable").tolist()
-    least = cut(breadth) * probabilities[order[0]]
-    return [at for at in order if probabilities[at] >= least]
-
-
-def covering(chosen: Sequence[int], scored: ScoredCandidates, share: float) -> list[int]:
-    """The candidates that cover what the chosen ones lack, word by word, the weightiest first.
-
-    Each joins a chosen one, and is the most probable that covers the word by a name. `share` is
-    that of the best probability which the cut asks for.
-    """
-    match, taken = scored.match, list(chosen)
-    least = _NEAR_CUT * share * float(scored.probabilities.max())
-    words = np.arange(len(match.covers)) if match.content is None else np.flatnonzero(match.content)
-    for word in sorted(words.tolist(), key=lambda word: -match.word_weights[word]):
-        covers = match.covers[word]
-        if not taken or covers[taken].max() >= _BY_KEY:
-            continue
-        joined = scored.pairs.joins[:, taken].max(axis=1) > JOINABLE
-        able = joined & (covers >= _BY_NAME) & (scored.probabilities >= least)
-        if able.any():
-            taken.append(int(np.argmax(np.where(able, scored.probabilities, -1))))
-    return taken[len(chosen) :]
-
-
-def _only_named(chosen: Sequence[int], scored: ScoredCandidates) -> list[int]:
-    """The chosen candidates, near the best, that name a word which no other chosen one names."""
-    least = _SURE_ENOUGH * float(scored.probabilities.max())
-    return [
-        at
-        for at in chosen
-        if scored.probabilities[at] >= least
-        and _adds(at, [one for one in chosen if one != at], scored.match)
-    ]
-
-
-def _adds(at: int, others: Sequence[int], match: QueryMatch) -> bool:
-    """Whether a candidate's name, or a value in it, is a word that others hardly cover."""
-    covers = match.covers if match.content is None else match.covers[match.content]
-    more = covers[:, at] - covers[:, list(others)].max(axis=1, initial=0)
-    return bool(more[covers[:, at] >= NAMED].max(initial=0) >= ADDS)
-
-
-def beyond_notes(chosen: Sequence[int], noted: Collection[int], match: QueryMatch) -> list[int]:
-    """The chosen candidates; where notes name some, these and those that cover what is beyond."""
-    if match.beyond is None:
-        return list(chosen)
-    beyond = match.beyond > 0
-    covers = match.covers[beyond if match.content is None else beyond & match.content]
-    known = covers[:, list(noted)].max(axis=1, initial=0)
-    return [at for at in chosen if at in noted or (covers[:, at] - known).max(initial=0) >= ADDS]
-
-
-def _noted(scored: ScoredCandidates) -> list[int]:
-    """The indices of the candidates that a person's notes name."""
-    noted: list[int] = np.flatnonzero(scored.match.defined).tolist()
-    return noted
 
 
 def _named(row: Float32s) -> dict[str, float]:

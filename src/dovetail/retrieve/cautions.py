@@ -44,9 +44,14 @@ def _cautions(found: TableSet, searcher: Searcher, liveness: Liveness) -> Iterat
     yield from _years(found, searcher)
 
 
+def unrelated(chosen: Chosen) -> bool:
+    """Whether a table only connects the others, and the question does not speak of it."""
+    return chosen.stage == "connect" and chosen.relevance < _UNRELATED
+
+
 def _unrelated(tables: Sequence[Chosen]) -> Iterator[str]:
     for chosen in tables:
-        if chosen.stage == "connect" and chosen.relevance < _UNRELATED:
+        if unrelated(chosen):
             yield f"{chosen.name} {chosen.reason}, and nothing in the question speaks of it"
 
 

@@ -5,25 +5,17 @@ further tables, the connectors, joins a component to the first one. Longer paths
 that only look true, and cost more precision than the component is worth (docs/lab/choosing.md has
 the figures), so a component that only a longer path reaches is left out. One that no path reaches
 stays, since the catalog itself is disconnected there.
-
-Where both tables around a connector refer to the same key of it, they are joined directly instead:
-tickets and a survey both have the e-mail of a contact, and joined by the e-mail itself, the same
-rows meet as by way of the contacts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import NamedTuple
 
-import numpy as np
-
-from dovetail.catalog.reader import CatalogReader
 from dovetail.components import Components
-from dovetail.domain import JoinEdge, TableId
-from dovetail.joins.graph import JOINABLE, JoinGraph
+from dovetail.domain import TableId
+from dovetail.joins.graph import JOINABLE
 
 # Above this score a join or a name link connects two tables. Name links count where a table has too
 # few rows for a join to be proven: without them the sets of Beaver, whose tables are empty, fall
@@ -36,31 +28,23 @@ Probabilities = Mapping[TableId, float]
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """A table that was added to connect the set, and the two tables that it connects; or the
-    sentence that says what else it was added for."""
+    """A table that was added to connect the set, and the two tables that it connects."""
 
     table: TableId
     between: tuple[TableId, TableId]
-    why: str = ""
 
     def __str__(self) -> str:
-        if self.why:
-            return self.why
         left, right = self.between
         return f"connects {left.name} and {right.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectedSet:
-    """The chosen tables, the connectors between them, and the chosen that no short path reached.
-
-    `direct` are joins in place of connectors.
-    """
+    """The chosen tables, the connectors between them, and the chosen that no short path reached."""
 
     tables: tuple[TableId, ...]
     connectors: tuple[Connector, ...] = ()
     left_out: tuple[TableId, ...] = ()
-    direct: tuple[JoinEdge, ...] = ()
 
     @property
     def ids(self) -> list[TableId]:
@@ -70,9 +54,13 @@ class ConnectedSet:
     def among(self, kept: Sequence[TableId], links: LinkGraph) -> ConnectedSet:
         """The set with some of its tables alone, less the connectors that connect nothing then."""
         left = list(kept)
-        for connector in reversed(self.connectors):
-            if connector.table in left and not links.splits(connector.table, left):
-                left.remove(connector.table)
+        added = {connector.table for connector in self.connectors}
+
+        def idle() -> TableId | None:
+            return next((one for one in left if one in added and not links.splits(one, left)), None)
+
+        while table := idle():
+            left.remove(table)
         tables = tuple(table for table in self.tables if table in left)
         connectors = tuple(one for one in self.connectors if one.table in left)
         return replace(self, tables=tables, connectors=connectors)
@@ -252,81 +240,3 @@ class LinkGraph:
 def _worth(tables: Sequence[TableId], probabilities: Probabilities, least: float) -> bool:
     """Whether tables have a mean probability of at least `least`."""
     return sum(probabilities.get(table, 0.0) for table in tables) >= least * len(tables)
-
-
-def without_needless(
-    catalog: CatalogReader,
-    joins: JoinGraph,
-    connected: ConnectedSet,
-    forbids: Callable[[JoinEdge], bool] = lambda _: False,
-) -> ConnectedSet:
-    """A connected set with direct joins in place of the connectors that these make needless.
-
-    A join that is forbidden is in place of none.
-    """
-    between = {table for connector in connected.connectors for table in connector.between}
-    direct = {
-        connector.table: edge
-        for connector in connected.connectors
-        if connector.table not in between  # else it is a step of a longer path
-        and (edge := direct_join(catalog, joins, connector)) is not None
-        and not forbids(edge)
-    }
-    kept = tuple(one for one in connected.connectors if one.table not in direct)
-    return replace(connected, connectors=kept, direct=tuple(direct.values()))
-
-
-def direct_join(catalog: CatalogReader, joins: JoinGraph, connector: Connector) -> JoinEdge | None:
-    """The join of the two tables around a connector, if both refer to one key column of it.
-
-    None if they do not, or if values must be transformed before they match, or do in some rows.
-    """
-    first, second = (_reference(joins, child, connector.table) for child in connector.between)
-    if first is None or second is None or first.columns[0][1] != second.columns[0][1]:
-        return None
-    columns = (first.columns[0][0], second.columns[0][0])
-    shared = _Overlap.of(catalog, (first.left, columns[0]), (second.left, columns[1]))
-    if not shared.rows:
-        return None
-    score = min(first.score, second.score)
-    evidence = {"shared_key": score, "fan_in": shared.fan_in, "fan_out": shared.fan_out}
-    return JoinEdge(first.left, second.left, (columns,), score, "n:m", shared.match_rate, evidence)
-
-
-def _reference(joins: JoinGraph, child: TableId, parent: TableId) -> JoinEdge | None:
-    """The best join of two tables, if it is a plain reference of the child to one key column."""
-    edge = next(iter(joins.between(child, parent)), None)
-    if edge is None or edge.score <= JOINABLE or edge.terms or len(edge.columns) > 1:
-        return None
-    return edge if edge.left == child != edge.right and edge.cardinality.endswith(":1") else None
-
-
-class _Overlap(NamedTuple):
-    """The rows of the left that meet rows of the right, and how many each of both then meets."""
-
-    rows: int
-    match_rate: float
-    fan_in: float
-    fan_out: float
-
-    @classmethod
-    def of(
-        cls, catalog: CatalogReader, left: tuple[TableId, str], right: tuple[TableId, str]
-    ) -> _Overlap:
-        """Count them, from the value hashes of both columns."""
-        ends = [
-            (table, [column.name for column in catalog[table].columns].index(name))
-            for table, name in (left, right)
-        ]
-        (left_hashes, left_counts), (right_hashes, right_counts), _ = catalog.compared(*ends)
-        _, in_left, in_right = np.intersect1d(
-            left_hashes, right_hashes, assume_unique=True, return_indices=True
-        )
-        left_rows = left_counts[in_left].astype(np.int64)
-        right_rows = right_counts[in_right].astype(np.int64)
-        rows = int(left_rows.sum())
-        if not rows:
-            return cls(0, 0.0, 1.0, 1.0)
-        met = int((left_rows * right_rows).sum())
-        rate = round(rows / int(left_counts.sum()), 6)
-        return cls(rows, rate, round(met / rows, 6), round(met / int(right_rows.sum()), 6))

@@ -2,11 +2,10 @@
 
 `answerable` is the probability that the catalog can answer the question at all. The sign that it
 cannot is a content word that nothing covers: no name, no value and nothing near it in meaning
-("parking", "patents"). Words that any question may use ("how many", "per", "average") are no sign,
-and neither are abbreviations in capitals that nothing covers: a company's own words for what its
-tables call otherwise. A second sign is that tables which do not belong together cover the words,
-one here and one there. A logistic regression weighs the words with how probable the best candidate
-is, and how much nearer in meaning than tables are as a rule, which differs from pile to pile.
+("parking", "patents"). Words that any question may use ("how many", "per", "average") are no sign.
+A second sign is that tables which do not belong together cover the words, one here and one there. A
+logistic regression weighs the words with how probable the best candidate is, and how much nearer in
+meaning than tables are as a rule, which differs from pile to pile.
 
 `confidence` is the F1 to expect of the set, and `alternatives` are other sets that the question
 could mean: where a catalog pools several databases, a question may fit the tables of more than one.
@@ -15,21 +14,21 @@ could mean: where a catalog pools several databases, a question may fit the tabl
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dovetail.arrays import Flags, Vectors
+from dovetail.arrays import Vectors
 from dovetail.domain import Alternative, TableId
 from dovetail.names.words import spelled
-from dovetail.retrieve.groups import by_system, system_of
+from dovetail.retrieve.choose import cut
+from dovetail.retrieve.groups import system_of
 from dovetail.retrieve.match import WHOLE_WORD
 from dovetail.retrieve.scorer import ScoredCandidates
 from dovetail.search.fusion import DEFAULT
 from dovetail.search.method_cache import method_cache
-from dovetail.search.query import Query, shapes_speech, stem, stems
+from dovetail.search.query import Query, stems
 from dovetail.search.searcher import Searcher
 
 SIGNS = ("uncovered", "scattered", "first_logit", "best_logit", "dense_gap", "header")
@@ -60,7 +59,6 @@ _FIRST_COUNT_MOST = 0.7
 _NOTED = 0.95
 # Below this match a word is reported as uncovered.
 _UNCOVERED = 0.3
-_LONGEST_ABBREVIATION = 5
 # Shorter words are ids and abbreviations, which have no meaning by themselves.
 _SHORTEST = 3
 _WORDS_KEPT, _TABLES_KEPT = 1 << 14, 1024
@@ -68,44 +66,6 @@ _WORDS_KEPT, _TABLES_KEPT = 1 << 14, 1024
 _LEAST_PROBABLE, _MOST_ALTERNATIVES = 0.05, 3
 # Tables of an alternative for which it is said what speaks for them.
 _EXPLAINED = 2
-
-# Words that questions use whatever they are about: that no table says them, says nothing. The first
-# list is counted: words that the questions of MMQA and of Spider's training set use over eight
-# databases or more, and that the tables which answer them mostly do not say. The second are words
-# of the same kinds that these questions happen not to use: times, counts, comparisons. The third
-# say how an answer is to be written.
-_COUNTED = """number average highest distinct different both maximum largest greater descending sort
-ascending minimum alphabetical either corresponding between common among contain record
-across above used list unique greatest lowest words under made over include belong oldest
-never time earliest lower substring small older receive january result using recent
-information recently without serve share smallest fewest according live available living
-during provided large biggest involved frequently expensive alphabetically participate young
-longest hold exactly related called youngest well equal currently about use table respective
-categorized letter latest data together old offer exist earn compute spent produce
-responsible popular create make work twice shortest often long classified operate took taken
-owned given except exceed come based take perform"""
-_OF_THE_SAME_KINDS = """per total percentage percent share month monthly year yearly annual
-annually quarter quarterly week weekly day daily date today yesterday february march april
-may june july august september october november december count sum mean median ratio rate
-compare compared comparison trend develop development last first next current previous past
-cheapest higher larger fewer top bottom best worst good bad group grouped calculate
-determine state mention name value amount level type kind one two three four five six seven
-eight nine ten hundred thousand million half many still also even just yet same other
-another us actual overall each within since until before after below ever always already
-almost around least most want need know see look like happen mainly usually appear occur
-specific respectively along including excluding exclude regardless represent indicate consider part
-portion proportion fraction instead whether now ago end too because due despite up down out off
-away back right lot came went became grew got gave kept left said told saw ran rose fell brought
-put place vary differ change"""
-_OF_ANSWERS = """answer round rounded decimal format formatted comma separator integer digit row
-output id ids detail subtotal grand numerical numeric string"""
-
-GENERIC = frozenset(stem(word) for word in f"{_COUNTED} {_OF_THE_SAME_KINDS} {_OF_ANSWERS}".split())
-
-
-def cut(breadth: float) -> float:
-    """The share of the best probability that a candidate needs: all at breadth 0, none at 1."""
-    return (1 - breadth) ** 2
 
 
 def expected_f1(chosen: Sequence[float], needed: float) -> float:
@@ -147,8 +107,8 @@ class Doubt:
         if likelier is None:
             return self
         former = Alternative(tuple(tables), self.confidence, probability)
-        others = [former if one is likelier else one for one in self.alternatives]
-        return replace(self, confidence=likelier.confidence, alternatives=tuple(others))
+        others = tuple(former if one is likelier else one for one in self.alternatives)
+        return replace(self, confidence=likelier.confidence, alternatives=others)
 
 
 class Doubter:
@@ -160,9 +120,16 @@ class Doubter:
         self._use_sources = use_sources
         self._meaning = WordMeaning(searcher)
 
-    def doubt(self, query: Query, scored: ScoredCandidates, tables: Sequence[TableId]) -> Doubt:
-        """The doubt about a set of tables, connectors among them."""
-        probability, covered = self.answerable(query, scored)
+    def doubt(
+        self,
+        query: Query,
+        scored: ScoredCandidates,
+        tables: Sequence[TableId],
+        others: Sequence[Sequence[int]] = (),
+    ) -> Doubt:
+        """The doubt about a set of tables, connectors among them, where `others` may be meant."""
+        covered = self.covered(query, scored)
+        probability = answerable(self.signs(query, scored, covered))
         if query.noted or any(term.note and len(term.tables) for term in query.terms):
             probability = max(probability, _NOTED)
 
@@ -175,20 +142,16 @@ class Doubter:
             answerable=round(probability, 4),
             confidence=confidence(tables),
             uncovered=tuple(covered.uncovered),
-            alternatives=tuple(self._alternatives(query, scored, confidence)),
+            alternatives=self._alternatives(query, scored, others, confidence),
             evident=evident(query, scored, covered),
         )
 
-    def answerable(self, query: Query, scored: ScoredCandidates) -> tuple[float, WordCover]:
-        """The probability that the catalog can answer, and how far each word is covered."""
+    def covered(self, query: Query, scored: ScoredCandidates) -> WordCover:
+        """How far each word is covered; with an embedder, also by words of like meaning."""
         covered = WordCover.of(query, scored)
-        if query.vector is not None:
-            covered = self.by_meaning(covered, scored)
-        return answerable(self.signs(query, scored, covered)), covered
-
-    def by_meaning(self, covered: WordCover, scored: ScoredCandidates) -> WordCover:
-        """The cover of words with what candidates' names say in words of the same meaning."""
-        words = [word for word, cover in covered.words.items() if cover < 1]
+        if query.vector is None:
+            return covered
+        words = [word for word, cover in covered.best.items() if cover < 1]
         return covered.meant(self._meaning.nearest(words, scored.tables))
 
     def signs(self, query: Query, scored: ScoredCandidates, covered: WordCover) -> Signs:
@@ -209,38 +172,47 @@ class Doubter:
         self,
         query: Query,
         scored: ScoredCandidates,
+        others: Sequence[Sequence[int]],
         confidence: Callable[[Sequence[TableId]], float],
-    ) -> Iterator[Alternative]:
-        """Other sets that the question could mean, the likeliest first, ties by their tables.
+    ) -> tuple[Alternative, ...]:
+        """Other sets that the question could mean, the likeliest first: what the same names mean
+        in other systems, and other groups. One for which nothing speaks in words is passed over.
+        """
+        tables, mass = scored.tables, scored.probabilities
+        found: dict[frozenset[int], Alternative] = {}
+        first = scored.groups[0]
+        of_group = float(mass[list(first.indices)].sum())
+        readings = [
+            (sorted(other), first.probability * float(mass[list(other)].sum()) / of_group)
+            for other in others
+        ]
+        for indices, probability in [*readings, *self._other_groups(scored)]:
+            known = any(set(indices) <= before for before in found)
+            if probability < _LEAST_PROBABLE or known or len(found) == _MOST_ALTERNATIVES:
+                continue
+            ranked = sorted(indices, key=lambda at: -mass[at])
+            those = tuple(tables[at] for at in ranked)
+            if reason := self._reason(query, those):
+                found[frozenset(indices)] = Alternative(
+                    those, confidence(those), round(min(probability, 1.0), 4), reason
+                )
+        return tuple(sorted(found.values(), key=lambda one: -one.probability))
+
+    def _other_groups(self, scored: ScoredCandidates) -> Iterator[tuple[list[int], float]]:
+        """The groups that are not meant, the likeliest first, and how likely each is.
 
         Of a group those tables count whose probability is near enough to the best one's in it, as
-        in the chosen set. A group for which nothing speaks in words is passed over.
+        in the chosen set.
         """
-        probabilities = scored.by_table
-        count = 0
-        for probability, group in sorted(self._readings(scored), key=lambda one: (-one[0], one[1])):
-            if probability < _LEAST_PROBABLE or count == _MOST_ALTERNATIVES:
-                break
-            ranked = sorted(group, key=lambda table: (-probabilities[table], table))
-            least = self._cut * probabilities[ranked[0]]
-            tables = tuple(table for table in ranked if probabilities[table] >= least)
-            if reason := self._reason(query, tables):
-                count += 1
-                yield Alternative(tables, confidence(tables), probability, reason)
-
-    def _readings(self, scored: ScoredCandidates) -> Iterator[tuple[float, tuple[TableId, ...]]]:
-        """The groups that are not meant, each within one system, and their probabilities."""
-        tables = scored.tables
-        systems = [system_of(table) for table in tables]
         for group in scored.groups[1:]:
             if group.meant:
                 continue
-            parts: Sequence[tuple[Sequence[int], float]] = [(group.indices, 1.0)]
-            if self._use_sources:
-                covers = scored.match.covers
-                parts = list(by_system(group.indices, systems, covers, scored.probabilities))
-            for indices, share in parts:
-                yield round(group.probability * share, 4), tuple(tables[at] for at in indices)
+            ranked = sorted(group.indices, key=lambda at: -scored.probabilities[at])
+            if self._use_sources:  # a company has the same thing in several systems
+                first = system_of(scored.tables[ranked[0]])
+                ranked = [at for at in ranked if system_of(scored.tables[at]) == first]
+            least = self._cut * scored.probabilities[ranked[0]]
+            yield [at for at in ranked if scored.probabilities[at] >= least], group.probability
 
     def _reason(self, query: Query, tables: Sequence[TableId]) -> str:
         """What speaks for the likeliest tables for which anything does."""
@@ -253,13 +225,11 @@ class Doubter:
 class WordCover:
     """How well the best candidate covers each content word of a question, from 0 to 1.
 
-    `together` is the same of every word by the likeliest candidates that belong together.
-    `abbreviations` are words in capitals: one that is hardly covered does not count.
+    `together` is the same by the likeliest candidates that belong together.
     """
 
     best: Mapping[str, float]
     together: Mapping[str, float]
-    abbreviations: frozenset[str]
 
     @classmethod
     def of(cls, query: Query, scored: ScoredCandidates) -> WordCover:
@@ -273,14 +243,14 @@ class WordCover:
         named = match.words.max(axis=1, initial=0).tolist()
         in_group = match.covers[:, list(group)].max(axis=1, initial=0).tolist()
         best, together = {}, {}
-        for term, own, grouped in zip(query.terms, named, in_group, strict=True):
+        for at in np.flatnonzero(match.content).tolist():
+            term = query.terms[at]
             word = query.words[term.text]
-            together[word] = min(1.0, grouped / WHOLE_WORD)
-            if _is_content(term.text, word):
-                elsewhere = min(_ELSEWHERE, float(term.match.max(initial=0)) / WHOLE_WORD)
-                by_value = linked.get(term.text, 0.0)
-                best[word] = min(1.0, max(own / WHOLE_WORD, by_value, elsewhere))
-        return cls(best, together, frozenset(_abbreviations(query.text, best)))
+            elsewhere = min(_ELSEWHERE, float(term.match.max(initial=0)) / WHOLE_WORD)
+            by_value = linked.get(term.text, 0.0)
+            best[word] = min(1.0, max(named[at] / WHOLE_WORD, by_value, elsewhere))
+            together[word] = min(1.0, in_group[at] / WHOLE_WORD)
+        return cls(best, together)
 
     def meant(self, near: Mapping[str, float]) -> WordCover:
         """The same with words of like meaning, given the cosine of each word and the nearest."""
@@ -294,42 +264,25 @@ class WordCover:
         return replace(self, best=raised(self.best), together=raised(self.together))
 
     @property
-    def words(self) -> dict[str, float]:
-        """The cover of each word that counts."""
-        return {
-            word: cover
-            for word, cover in self.best.items()
-            if cover > _ELSEWHERE or word not in self.abbreviations
-        }
-
-    @property
     def uncovered(self) -> list[str]:
         """The words that no candidate covers, as they were written."""
-        return [word for word, cover in self.words.items() if cover < _UNCOVERED]
+        return [word for word, cover in self.best.items() if cover < _UNCOVERED]
 
     @property
     def lacking(self) -> tuple[float, float]:
         """How much of the words is uncovered, and how much by candidates that belong together."""
-        words = self.words
-        if not words:
+        if not self.best:
             return 0.0, 0.0
-        covered = (
-            sum(covers.get(word, 0.0) for word in words) / len(words)
-            for covers in (words, self.together)
-        )
+        covered = (sum(covers.values()) / len(covers) for covers in (self.best, self.together))
         uncovered, scattered = ((1 - share) ** _FIRST_COUNT_MOST for share in covered)
         return uncovered, scattered
 
 
-def answerable(signs: Signs, weights: Sequence[float] | None = None) -> float:
-    """The probability that the catalog can answer, by the signs of it.
-
-    `weights`, with the bias last, instead of the shipped.
-    """
-    if weights is None:
-        by_words = len(signs) == len(WORD_WEIGHTS)
-        weights = (*WORD_WEIGHTS, WORD_BIAS) if by_words else (*WEIGHTS, BIAS)
-    logit = weights[-1] + sum(w * sign for w, sign in zip(weights[:-1], signs, strict=True))
+def answerable(signs: Signs) -> float:
+    """The probability that the catalog can answer, by the signs of it."""
+    by_words = len(signs) == len(WORD_WEIGHTS)
+    weights, bias = (WORD_WEIGHTS, WORD_BIAS) if by_words else (WEIGHTS, BIAS)
+    logit = bias + sum(weight * sign for weight, sign in zip(weights, signs, strict=True))
     return 1 / (1 + math.exp(-logit))
 
 
@@ -358,7 +311,7 @@ def evident(query: Query, scored: ScoredCandidates, covered: WordCover) -> bool:
     Neither tells where most words are nowhere ("Which employees have a forklift licence?").
     """
     match = scored.match
-    if 2 * len(covered.uncovered) > len(covered.words):
+    if 2 * len(covered.uncovered) > len(covered.best):
         return False
     held = any(
         row.any() and link.term.weight > 0 and not link.span.plain_word and not link.span.time
@@ -370,27 +323,6 @@ def evident(query: Query, scored: ScoredCandidates, covered: WordCover) -> bool:
 def _logit(probability: float) -> float:
     within = min(max(probability, 1e-9), 1 - 1e-9)
     return max(-_MOST_LOGIT, min(_MOST_LOGIT, math.log(within / (1 - within))))
-
-
-def content_words(query: Query) -> Flags:
-    """Which terms of a query say what it is about."""
-    flags = (_is_content(term.text, query.words[term.text]) for term in query.terms)
-    return np.fromiter(flags, np.bool_, len(query.terms))
-
-
-def _is_content(stemmed: str, written: str) -> bool:
-    """Whether a word says what a question is about."""
-    if stemmed in GENERIC or shapes_speech(written):
-        return False
-    return len(written) > 1 and not any(map(str.isdigit, written))
-
-
-def _abbreviations(text: str, words: Mapping[str, float]) -> Iterator[str]:
-    """The words that a text writes in capitals, as a company writes its own words."""
-    for word in words:
-        short = len(word) <= _LONGEST_ABBREVIATION
-        if short and re.search(rf"\b{re.escape(word.upper())}\b", text):
-            yield word
 
 
 class WordMeaning:

@@ -13,19 +13,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from dovetail.arrays import Float32s
 from dovetail.domain import EXPLANATION, TableId, TableSet
 from dovetail.ports import Json
-from dovetail.retrieve.doubt import content_words
-from dovetail.retrieve.features import (
-    COEFFICIENTS,
-    FEATURES,
+from dovetail.retrieve.match import by_relevance
+from dovetail.retrieve.scorer import (
     PAIR_FEATURES,
     SET_FEATURES,
+    WEIGHTS,
+    ScoredCandidates,
     SetInput,
+    SetScorer,
+    shipped,
 )
-from dovetail.retrieve.match import by_relevance
-from dovetail.retrieve.scorer import ScoredCandidates, SetScorer, shipped
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
 
@@ -64,18 +66,6 @@ _SIGNALS = {
 _FIRST = SET_FEATURES.index("first_logit")
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """A thing that decided over a table, in words; `without` is the probability without it."""
-
-    thing: str
-    words: str
-    without: float
-
-    def to_dict(self) -> Json:
-        return {"thing": self.thing, "words": self.words, "without": round(self.without, 4)}
-
-
 def effects(scorer: SetScorer, given: SetInput, at: int) -> dict[str, float]:
     """The probability of a candidate without each thing: as if it were average in that."""
     return {
@@ -105,9 +95,8 @@ def _rescored(
     rows, pairs = given.rows.copy(), given.pairs
     for name in THINGS[thing]:
         column = SET_FEATURES.index(name)
-        if name in FEATURES:
-            weight = COEFFICIENTS[FEATURES.index(name)]
-            rows[at, _FIRST] += weight * float(values[column] - rows[at, column])
+        if name in WEIGHTS:
+            rows[at, _FIRST] += WEIGHTS[name] * float(values[column] - rows[at, column])
         rows[at, column] = values[column]
     if lacks_pairs and thing in PAIRED:
         pairs = pairs.copy()
@@ -147,7 +136,7 @@ class _Explainer:
             {
                 "table": str(one.id),
                 "probability": self._probability(tables.index(one.id)),
-                "because": [thing.to_dict() for thing in self._decided(tables.index(one.id))],
+                "because": self._decided(tables.index(one.id)),
             }
             for one in taken
         ]
@@ -193,15 +182,14 @@ class _Explainer:
 
     def _content(self) -> list[str]:
         """The words that say what the question is about."""
-        flags = content_words(self.query).tolist()
-        terms = zip(self.query.terms, flags, strict=True)
-        return [self.query.words[term.text] for term, content in terms if content]
+        terms, content = self.query.terms, np.flatnonzero(self.scored.match.content)
+        return [self.query.words[terms[at].text] for at in content.tolist()]
 
     def _covered(self, indices: Sequence[int]) -> dict[str, int]:
         """Each content word that some candidates cover, and the one that covers it best."""
-        covers, words = self.scored.match.covers[content_words(self.query)], self._content()
         covered = {}
-        for word, row in zip(words, covers.tolist(), strict=True):
+        rows = self.scored.match.content_covers.tolist()
+        for word, row in zip(self._content(), rows, strict=True):
             at = max(indices, key=row.__getitem__, default=None)
             if at is not None and row[at] > 0:
                 covered[word] = at
@@ -210,16 +198,14 @@ class _Explainer:
     def _probability(self, at: int) -> float:
         return round(float(self.scored.probabilities[at]), 4)
 
-    def _decided(self, at: int) -> list[Decided]:
-        """What speaks most for a candidate, at most three things."""
+    def _decided(self, at: int) -> list[Json]:
+        """What speaks most for a candidate, at most three things; `without` is what is left."""
         now = float(self.scored.probabilities[at])
         without = effects(self.scorer, self.scored.given, at)
-        ranked = sorted(without, key=lambda thing: without[thing])
-        words = _Words(self.searcher, self.query, self.scored, at)
         return [
-            Decided(thing, words.of(thing), without[thing])
-            for thing in ranked[:_NAMED]
-            if now - without[thing] >= _LEAST
+            {"thing": thing, "words": self._in_words(thing, at), "without": round(left, 4)}
+            for thing, left in sorted(without.items(), key=lambda one: one[1])[:_NAMED]
+            if now - left >= _LEAST
         ]
 
     def _against(self, at: int, last: int, left_out: set[str]) -> str:
@@ -235,26 +221,16 @@ class _Explainer:
         thing = max(with_its, key=lambda name: with_its[name])
         if with_its[thing] - float(low) < _LEAST:
             return than
-        has = _Words(self.searcher, self.query, self.scored, last).of(thing)
+        has = self._in_words(thing, last)
         return f"{than}; what {taken.name} has and it has not: {has}"
 
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """What a thing is for one candidate of a question, in words."""
-
-    searcher: Searcher
-    query: Query
-    scored: ScoredCandidates
-    at: int
-
-    def of(self, thing: str) -> str:
-        """The thing in words."""
+    def _in_words(self, thing: str, at: int) -> str:
+        """What a thing is for one candidate, in words."""
         if thing == "meaning":
             return "its schema is near to the question in meaning"
         if thing == "name":
-            return f"the question says {self.scored.tables[self.at].name}, its name"
-        in_words: Mapping[str, Callable[[], str]] = {
+            return f"the question says {self.scored.tables[at].name}, its name"
+        in_words: Mapping[str, Callable[[int], str]] = {
             "words": self._words,
             "values": self._values,
             "column": self._column,
@@ -262,10 +238,10 @@ class _Words:
             "neighbours": self._neighbours,
             "group": self._group,
         }
-        return in_words[thing]()
+        return in_words[thing](at)
 
-    def _words(self) -> str:
-        shares = self.scored.match.words[:, self.at].tolist()
+    def _words(self, at: int) -> str:
+        shares = self.scored.match.words[:, at].tolist()
         matched = [
             self.query.words.get(term.text, term.text)
             for term, share in zip(self.query.terms, shares, strict=True)
@@ -275,31 +251,31 @@ class _Words:
             f"its names say {', '.join(matched)}" if matched else "how few of the words it covers"
         )
 
-    def _values(self) -> str:
+    def _values(self, at: int) -> str:
         rows = zip(self.query.links, self.scored.match.values, strict=True)
-        values = [repr(link.span.text) for link, row in rows if row[self.at]]
+        values = [repr(link.span.text) for link, row in rows if row[at]]
         return f"it holds {', '.join(values)}" if values else "it holds none of the values"
 
-    def _column(self) -> str:
-        table = self.searcher.catalog[self.scored.tables[self.at]]
+    def _column(self, at: int) -> str:
+        table = self.searcher.catalog[self.scored.tables[at]]
         first = by_relevance(self.searcher, self.query, table)[:1]
         return f"its column {table.columns[first[0]].name}" if first else "its columns"
 
-    def _search(self) -> str:
-        signals = self.scored.candidates[self.at].signals
+    def _search(self, at: int) -> str:
+        signals = self.scored.candidates[at].signals
         ranked = sorted(signals, key=lambda name: -signals[name])
         named = [_SIGNALS[name] for name in ranked if name in _SIGNALS and signals[name] > 0]
         by = f", by {' and '.join(named[:2])}" if named else ""
-        return f"it is number {self.at + 1} of the search{by}"
+        return f"it is number {at + 1} of the search{by}"
 
-    def _neighbours(self) -> str:
-        row = self.scored.pairs.joins[self.at]
-        joined = [at for at in self.scored.ranked if at != self.at and row[at] > 0]
+    def _neighbours(self, at: int) -> str:
+        row = self.scored.pairs.joins[at]
+        joined = [other for other in self.scored.ranked if other != at and row[other] > 0]
         return f"it joins {self._names(joined)}" if joined else "it joins no other candidate"
 
-    def _group(self) -> str:
-        group = next((one.indices for one in self.scored.groups if self.at in one.indices), ())
-        others = [at for at in group if at != self.at]
+    def _group(self, at: int) -> str:
+        group = next((one.indices for one in self.scored.groups if at in one.indices), ())
+        others = [other for other in group if other != at]
         if not others:
             return "what it covers of the question by itself"
         return f"with {self._names(others)} it covers the question"

@@ -109,6 +109,34 @@ PATTERN = re.compile(
 NUMBER = re.compile(r"(?<![:\d])\d[\d,]*(?:\.\d+)?(?![\w:])")
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 YEARS = ("year", "jahr", "season")
+# Units of time that rows are grouped by, and what says so without a word before it.
+UNITS = {
+    "year": r"years?|jahre?",
+    "quarter": r"quarters?|quartale?",
+    "month": r"months?|monate?",
+    "week": r"weeks?|wochen?",
+    "day": r"days?|tage?",
+}
+ADVERBS = {
+    "year": r"yearly|annual(?:ly)?|jährlich\w*",
+    "quarter": r"quarterly|quartalsweise",
+    "month": r"monthly|monatlich\w*",
+    "week": r"weekly|wöchentlich\w*",
+    "day": r"daily|täglich\w*",
+}
+EACH_TIME = re.compile(
+    rf"(?<!\w)(?:(?:each|every|per|by|je|pro|nach|jede[rsmn]?) (?P<unit>{'|'.join(UNITS.values())})"
+    rf"|(?P<adverb>{'|'.join(ADVERBS.values())}))(?!\w)"
+)
+SORTED = re.compile(r"\b(?:sort\w*|order(?:ed|ing)?|arranged|ranked|listed) $")
+# The names of things, asked for beside columns of theirs: "names and cities of customers".
+NAMES_OF = re.compile(
+    r"(?<!\w)names? (?:(?:and|or|C\d+|T\d+) )*(?:of|for|from) (?:\w+ )?(?P<of>T\d+)"
+    r"|(?P<before>T\d+) (?:s )?names?(?!\w)"
+)
+NAMED_WITH = re.compile(r"(C\d+) and (T\d+) (?:of|for|from) (T\d+)")
+AVERAGES = re.compile(FUNCTIONS["avg"])
+SUPERLATIVES = re.compile(rf"{HIGH}|{LOW}")
 # Words that say no more of a column than that it holds times, and those of when a record was kept.
 TIMES = frozenset(("date", "day", "time", "month", "timestamp", "datum", "dat", *YEARS))
 KEPT = frozenset(("birth", "creat", "updat", "modifi", "chang", "load", "import", "valid"))

@@ -9,17 +9,13 @@ Each group is a reading of the question by itself. The likeliest is the one that
 is dropped from the set and reported as an alternative, unless it covers words of the question that
 the first does not, and the first words that it does not: then the question needs both, though
 nothing joins them.
-
-Companies keep the same thing in several systems: products in the ERP, the shop and the warehouse.
-An analyst stays in the one that has what the question names, and goes to another only for what it
-lacks (`within_system`).
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,11 +43,6 @@ _TOGETHER = 0.1
 _BOTH_ADD = 0.02
 # How much the likelier of two groups is preferred: fitted so that the probabilities hold.
 _SHARPNESS = 1.5
-# A word in a table's name is covered in full.
-NAMED = 1.0
-# What a table of another system, or beyond a lesson, must add: so much of some word, the difference
-# between a name and a mere key.
-ADDS = 0.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,49 +220,3 @@ def _needs_both(first: Float32s, second: Float32s) -> bool:
     adds = np.maximum(0, second - first).sum()
     lacks = np.maximum(0, first - second).sum()
     return bool(min(adds, lacks) >= _BOTH_ADD)
-
-
-def within_system(
-    chosen: Sequence[int],
-    systems: Sequence[str],
-    covers: Float32s,
-    probabilities: Float32s,
-    needed: Collection[int] = (),
-) -> list[int]:
-    """The chosen candidates without those of other systems that add nothing, in their order.
-
-    The system is the one whose tables cover most of the question. `covers` has a row for each word
-    of the question and a column for each candidate: how far it covers the word. `systems` and
-    `probabilities` are those of all candidates. Those that are `needed` stay in any case.
-    """
-    by_system: dict[str, list[int]] = {}
-    for at in chosen:
-        by_system.setdefault(systems[at], []).append(at)
-    if len(by_system) < 2 or not len(covers):
-        return list(chosen)
-
-    def fits(system: str) -> tuple[int, float, float]:
-        best = covers[:, by_system[system]].max(axis=1)
-        named = int(np.count_nonzero(best >= NAMED))
-        return named, round(float(best.sum()), 4), float(probabilities[by_system[system]].sum())
-
-    preferred = max(by_system, key=fits)
-    kept = list(chosen)
-    for at in sorted(chosen, key=lambda at: float(probabilities[at])):
-        rest = [other for other in kept if other != at]
-        adds = covers[:, at] - covers[:, rest].max(axis=1, initial=0)
-        foreign = systems[at] != preferred and at not in needed
-        if foreign and adds.max(initial=0) < ADDS:
-            kept = rest
-    return kept
-
-
-def by_system(
-    indices: Sequence[int], systems: Sequence[str], covers: Float32s, probabilities: Float32s
-) -> Iterator[tuple[list[int], float]]:
-    """Candidates as sets that stay with a system each, and the share of probability of each."""
-    left, total = list(indices), max(1e-9, float(probabilities[list(indices)].sum()))
-    while left:
-        kept = within_system(left, systems, covers, probabilities)
-        yield kept, float(probabilities[kept].sum()) / total
-        left = [at for at in left if at not in kept]

@@ -22,12 +22,11 @@ from dovetail.domain import NOTHING_FITS, UNCOVERED, Candidate, Chosen, TableId,
 from dovetail.errors import ModelError, PendingError
 from dovetail.names.table_name import qualifier
 from dovetail.ports import LLM, Json
-from dovetail.retrieve.card import card
 from dovetail.retrieve.cautions import with_cautions
 from dovetail.retrieve.connect import Connector, LinkGraph
 from dovetail.retrieve.groups import system_of
 from dovetail.retrieve.liveness import Liveness
-from dovetail.retrieve.look import given_phrases, look, phrases
+from dovetail.retrieve.look import card, given_phrases, look, phrases
 from dovetail.retrieve.members import with_members
 from dovetail.retrieve.prompt import (
     JoinedPair,

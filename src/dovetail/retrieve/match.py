@@ -26,6 +26,7 @@ from dovetail.search.query import (
     ValueLink,
     is_stop_word,
     query_words,
+    shapes_speech,
     stem,
     stems,
 )
@@ -36,8 +37,6 @@ _IN_NAME, _IN_COLUMN, _IN_KEY = 1.0, 2 / 3, 0.3
 _IN_QUALIFIER = 0.5
 # From this match on a word counts as covered in full: as a whole word in a column's name.
 WHOLE_WORD = 0.6
-# A word that is part of a value is hardly meant as the name of anything.
-_IN_VALUE = 0.3
 # `placed_at` and `created_by` say when and by whom, as any table may: no sign of what it holds.
 _EVENT = re.compile(r"ed[_ ]?(at|on|by)$", re.IGNORECASE)
 _TABLES_KEPT = 4096
@@ -46,6 +45,39 @@ _WORDS, _QUOTED = 1.0, 1.0
 # The share of a column's name that a question must say to speak of it, how rare a word of its
 # comment must be, and how many columns may hold a value for each of them to be meant.
 _HALF, _RARE, _FEW_COLUMNS = 0.5, 0.5, 12
+
+# Words that questions use whatever they are about: that no table says them, says nothing. The first
+# list is counted: words that the questions of MMQA and of Spider's training set use over eight
+# databases or more, and that the tables which answer them mostly do not say. The second are words
+# of the same kinds that these questions happen not to use: times, counts, comparisons. The third
+# say how an answer is to be written.
+_COUNTED = """number average highest distinct different both maximum largest greater descending sort
+ascending minimum alphabetical either corresponding between common among contain record
+across above used list unique greatest lowest words under made over include belong oldest
+never time earliest lower substring small older receive january result using recent
+information recently without serve share smallest fewest according live available living
+during provided large biggest involved frequently expensive alphabetically participate young
+longest hold exactly related called youngest well equal currently about use table respective
+categorized letter latest data together old offer exist earn compute spent produce
+responsible popular create make work twice shortest often long classified operate took taken
+owned given except exceed come based take perform"""
+_OF_THE_SAME_KINDS = """per total percentage percent share month monthly year yearly annual
+annually quarter quarterly week weekly day daily date today yesterday february march april
+may june july august september october november december count sum mean median ratio rate
+compare compared comparison trend develop development last first next current previous past
+cheapest higher larger fewer top bottom best worst good bad group grouped calculate
+determine state mention name value amount level type kind one two three four five six seven
+eight nine ten hundred thousand million half many still also even just yet same other
+another us actual overall each within since until before after below ever always already
+almost around least most want need know see look like happen mainly usually appear occur
+specific respectively along including excluding exclude regardless represent indicate consider part
+portion proportion fraction instead whether now ago end too because due despite up down out off
+away back right lot came went became grew got gave kept left said told saw ran rose fell brought
+put place vary differ change"""
+_OF_ANSWERS = """answer round rounded decimal format formatted comma separator integer digit row
+output id ids detail subtotal grand numerical numeric string"""
+
+GENERIC = frozenset(stem(word) for word in f"{_COUNTED} {_OF_THE_SAME_KINDS} {_OF_ANSWERS}".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +102,17 @@ class QueryMatch:
     plain: Float32s  # of each value, how likely it is a plain word of speech that no name says
     covers: Float32s  # how far each covers each word, by a name or a value; numbers are left out
     defined: Float32s  # 1 for those that notes or a lesson say the question needs
+    content: Flags  # which words say what the question is about
     joins: Float32s
     dense: Float32s  # the search's signals of each: by schema line,
     value_signal: Float32s  # by linked values,
     neighbours: Float32s  # and by neighbours
     beyond: Float32s | None = None  # 1 for each word beyond what notes say, if they say anything
-    content: Flags | None = None  # which words say what the question is about; None for all
+
+    @property
+    def content_covers(self) -> Float32s:
+        """How far each candidate covers each word that says what the question is about."""
+        return self.covers[self.content]
 
 
 Weighted = tuple[str, float]
@@ -102,10 +139,8 @@ class QueryMatcher:
         tables = [one.id for one in candidates]
         words, names, columns = self._match(query.terms, tables)
         best = {term.text: row for term, row in zip(query.terms, words.max(axis=1), strict=True)}
-        inside = _inside_names(query.links)
         values = self._values(query.links, tables)
         weights = self._searcher.weights
-        damped = [_IN_VALUE if term.text in inside else 1.0 for term in query.terms]
         return QueryMatch(
             scores=_scores(candidates),
             names=names,
@@ -113,12 +148,13 @@ class QueryMatcher:
             headers=_signal(candidates, "column", weights.column),
             gains=_signal(candidates, "neighbour", weights.gain) / math.sqrt(query.mass),
             words=words,
-            word_weights=_floats([term.weight for term in query.terms]) * _floats(damped),
+            word_weights=_floats([term.weight for term in query.terms]),
             mass=query.mass,
             values=values,
             value_weights=_floats([link.term.weight for link in query.links]),
             plain=_plain(query.links, best),
             covers=_covers(query, words, values),
+            content=content_words(query),
             defined=self._defined(query, tables),
             beyond=_beyond(query),
             joins=self._searcher.joined(tables),
@@ -225,14 +261,17 @@ def _beyond(query: Query) -> Float32s | None:
     return _floats([term.text in query.lesson.more | values for term in query.terms])
 
 
-def _inside_names(links: Sequence[ValueLink]) -> set[str]:
-    """The stems inside linked values that are written as names."""
-    return {
-        word
-        for link in links
-        if not link.span.number and not link.span.plain_word
-        for word in stems(link.span.text)
-    }
+def content_words(query: Query) -> Flags:
+    """Which terms of a query say what it is about."""
+    flags = (_is_content(term.text, query.words[term.text]) for term in query.terms)
+    return np.fromiter(flags, np.bool_, len(query.terms))
+
+
+def _is_content(stemmed: str, written: str) -> bool:
+    """Whether a word says what a question is about."""
+    if stemmed in GENERIC or shapes_speech(written):
+        return False
+    return len(written) > 1 and not any(map(str.isdigit, written))
 
 
 def _plain(links: Sequence[ValueLink], best: Mapping[str, float]) -> Float32s:

@@ -18,7 +18,7 @@ from dovetail.families.family import Family, FamilyMember, Role
 from dovetail.families.periods import Period, named_by_time, periods
 from dovetail.joins.graph import JOINABLE, JoinGraph
 from dovetail.names.table_name import MARKERS, Marker
-from dovetail.retrieve.doubt import GENERIC
+from dovetail.retrieve.match import GENERIC
 from dovetail.retrieve.trace import joins_among
 from dovetail.search.query import query_words, stems
 from dovetail.search.searcher import Searcher

@@ -6,19 +6,19 @@ nothing of a part is taken for more than a name, a value or a number.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from dovetail.domain import Column, Table
-from dovetail.domain.sql import literal
-from dovetail.domain.tables import NUMBERS
 from dovetail.errors import UsageError
 from dovetail.ports import Json
 
 AVERAGE = "average"
-WORDS = {">": "above", "<": "below", ">=": "at least", "<=": "at most", "=": "", "<>": "not"}
+WORDS = {
+    ">": "above", "<": "below", ">=": "at least", "<=": "at most", "=": "", "<>": "not", "in": "",
+    "like": "like", "ilike": "like",
+}  # fmt: skip
 FUNCTIONS = {
     "count": "number of",
     "avg": "average",
@@ -26,7 +26,7 @@ FUNCTIONS = {
     "max": "highest",
     "min": "lowest",
 }
-_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+UNITS = ("year", "quarter", "month", "week", "day")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +43,19 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What is returned, grouped or sorted by: a column, or a function of it."""
+    """What is returned, grouped or sorted by: a column, a function of it, or the `unit` of time
+    that its dates are in."""
 
     at: int
     of: Ref
     function: str = ""
     distinct: bool = False
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What must hold of a column: an operator, what stands behind it, and that in words.
+    """What must hold of a column: an operator, and the values behind it as a person writes them.
 
     `either` says that it or the one before it must hold.
     """
@@ -61,9 +63,17 @@ class Condition:
     at: int
     of: Ref
     operator: str
-    operands: tuple[str, ...]
-    words: str
+    values: tuple[str, ...]
     either: bool = False
+
+    @property
+    def words(self) -> str:
+        """The operator and its values in words."""
+        plain = self.operator.removeprefix("not ")
+        values = [text.strip("%") if plain.endswith("like") else text for text in self.values]
+        listed = (" or " if plain in ("=", "in") else " and ").join(values)
+        said = f"{WORDS.get(plain, plain)} {listed}".strip()
+        return said if plain == self.operator else f"not {said}"
 
 
 @dataclass(slots=True)
@@ -84,20 +94,24 @@ class Reading:
     both: bool = False
     open: list[str] = field(default_factory=list)
 
+    @property
+    def tables(self) -> list[Table]:
+        """The tables that any part reads, each once."""
+        listed = (*(of.table for of in self.refs), *self.counted)
+        return list({table.id: table for table in listed}.values())
+
+    @property
+    def refs(self) -> list[Ref]:
+        """The columns and rows that any part is of."""
+        refs = [item.of for item in (*self.select, *self.group)]
+        refs += [condition.of for condition in self.where]
+        return refs + [item.of for item, _ in self.order if item.of.column or item.function]
+
 
 def item_words(item: Item) -> str:
     """What is returned, grouped or sorted by, in words."""
-    return f"{FUNCTIONS[item.function]} {item.of.words}" if item.function else item.of.words
-
-
-def column_words(of: Ref, reading: Reading) -> str:
-    """What a condition's column is called: with its table, where another that is read has one so
-    called."""
-    refs = [item.of for item in (*reading.select, *reading.group)]
-    refs += [item.of for item, _ in reading.order] + [one.of for one in reading.where]
-    others = {one.table.id: one.table for one in refs if one.table.id != of.table.id}.values()
-    twice = any(of.words == column.name for table in others for column in table.columns)
-    return f"{of.words} of {of.table.name}" if twice else of.words
+    words = f"{item.unit} of {item.of.words}" if item.unit else item.of.words
+    return f"{FUNCTIONS[item.function]} {words}" if item.function else words
 
 
 def parts_of(reading: Reading) -> Json:
@@ -109,9 +123,9 @@ def parts_of(reading: Reading) -> Json:
                 "table": str(one.of.table.id),
                 "column": one.of.words,
                 "operator": one.operator,
-                "values": [_text(operand) for operand in one.operands],
+                "values": list(one.values),
                 "either": one.either,
-                "words": f"{column_words(one.of, reading)} is {one.words}",
+                "words": f"{one.of.words} is {one.words}",
             }
             for one in reading.where
         ],
@@ -152,13 +166,14 @@ def reading_of(parts: Mapping[str, Any], tables: Sequence[Table]) -> Reading:
         function = part.get("function", "")
         if function and function not in FUNCTIONS:
             raise UsageError(f"there is no function {function!r}; one of: {', '.join(FUNCTIONS)}")
-        return Item(0, ref(part), function, part.get("distinct", False))
+        unit = part.get("unit", "")
+        if unit and unit not in UNITS:
+            raise UsageError(f"there is no unit {unit!r}; one of: {', '.join(UNITS)}")
+        return Item(0, ref(part), function, part.get("distinct", False), unit)
 
     def condition(part: Mapping[str, Any]) -> Condition:
-        of, operator, texts = ref(part), part["operator"], part["values"]
-        operands = tuple(_operand(of, operator, text) for text in texts)
-        words = _condition_words(operator, texts)
-        return Condition(0, of, operator, operands, words, part.get("either", False))
+        values = tuple(part["values"])
+        return Condition(0, ref(part), part["operator"], values, part.get("either", False))
 
     return Reading(
         select=[item(part) for part in parts.get("select", ())],
@@ -181,6 +196,7 @@ def _item_json(item: Item) -> Json:
         "column": item.of.column.name if item.of.column else None,
         "function": item.function,
         "distinct": item.distinct,
+        "unit": item.unit,
         "words": item_words(item),
     }
 
@@ -190,27 +206,3 @@ def _column(table: Table, name: str) -> Column:
         if column.name == name:
             return column
     raise UsageError(f"{table.id} has no column {name!r}")
-
-
-def _text(operand: str) -> str:
-    """What a person reads of an operand: a literal without its quotes."""
-    return operand[1:-1].replace("''", "'") if operand.startswith("'") else operand
-
-
-def _operand(of: Ref, operator: str, text: str) -> str:
-    """A text as an operand; bounds stay texts, for the writer knows what they are compared with."""
-    if operator in (">", "<", ">=", "<=", "<>", "between") or text == AVERAGE:
-        return text
-    number = of.column is not None and of.column.profile.kind in NUMBERS
-    plain = number and not operator.endswith("like") and _NUMBER.fullmatch(text)
-    return text if plain else literal(text)
-
-
-def _condition_words(operator: str, texts: Sequence[str]) -> str:
-    negated, plain = operator.startswith("not "), operator.removeprefix("not ")
-    if plain in ("=", "in", "ilike"):
-        said = " or ".join(text.strip("%") for text in texts)
-        said = f"like {said}" if any("%" in text for text in texts) else said
-    else:
-        said = f"{WORDS.get(plain, plain)} {' and '.join(text.strip('%') for text in texts)}"
-    return f"not {said}" if negated else said

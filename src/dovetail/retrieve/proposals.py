@@ -18,7 +18,7 @@ from dovetail.joins.graph import JOINABLE
 from dovetail.notes.file import JOINS, TERMS
 from dovetail.notes.notes import Answered, Definition
 from dovetail.retrieve.ask import GraphRetriever
-from dovetail.retrieve.doubt import GENERIC
+from dovetail.retrieve.match import GENERIC
 from dovetail.search.query import query_words, shapes_speech
 from dovetail.search.searcher import Searcher
 

@@ -15,7 +15,6 @@ from itertools import pairwise
 
 from dovetail.components import Components
 from dovetail.domain import Column, JoinEdge, Kind, Table, TableId
-from dovetail.domain.sql import literal
 from dovetail.domain.tables import NUMBERS, TIMES
 from dovetail.families.periods import Period, periods
 from dovetail.names.words import identifies
@@ -35,26 +34,28 @@ _DOUBLED = re.compile(r"([^\Waeiou])\1$")
 _PARTS = frozenset(("first", "last", "sur", "fore", "given", "family"))
 
 
-def read(found: SchemaLinks, tables: Sequence[Table], joins: Sequence[JoinEdge]) -> Reading:
+def read(links: SchemaLinks, tables: Sequence[Table], joins: Sequence[JoinEdge]) -> Reading:
     """What a question asks for, over tables that joins connect."""
-    return _Reader(found, tables, joins).read()
+    return _Reader(links, tables, joins).read()
 
 
 class _Reader:
     """Reads the marked text of a question rule by rule."""
 
     def __init__(
-        self, found: SchemaLinks, tables: Sequence[Table], joins: Sequence[JoinEdge]
+        self, links: SchemaLinks, tables: Sequence[Table], joins: Sequence[JoinEdge]
     ) -> None:
-        self.found, self.tables, self.reading = found, tables, Reading()
-        self.numbers = dict(_numbers(found))
+        self.links, self.tables, self.reading = links, tables, Reading()
+        self.numbers = dict(_numbers(links))
         self.things: dict[str, Ref] = {}
         self.values: dict[str, Value] = {}
         self.heads: dict[int, bool] = {}
+        self.ends: dict[str, int] = {}
         self.text = "".join(self._marked())
-        self.main = found.tables[0].table if found.tables else tables[0]
+        self.main = links.tables[0].table if links.tables else tables[0]
         components = Components(edges=((edge.left, edge.right) for edge in joins))
         root = components.root(self.main.id)
+        self.joined = {frozenset((edge.left, edge.right)) for edge in joins}
         self.near = {one.id for one in tables if components.root(one.id) == root}
         self.referred = {edge.right for edge in joins} - {edge.left for edge in joins}
 
@@ -68,26 +69,28 @@ class _Reader:
         self._superlatives()
         self._equals()
         self._times()
+        self._each_time()
         self._select()
         self._absent()
         self._settle()
         self.reading.open += [f"what is {word!r}?" for word in self._unread()]
+        self.reading.open += [f"what of {words!r}?" for words in self._dropped()]
         return self.reading
 
     def _marked(self) -> Iterator[str]:
         """The question's words, with marks for what they name."""
         at, length, head, seen, last = 0, 0, True, False, " "
-        words, places = self.found.words, self.found.at
+        words, places = self.links.words, self.links.at
         while at < len(words):
-            gap = self.found.text[places[at - 1][1] : places[at][0]].strip() if at else ","
+            gap = self.links.text[places[at - 1][1] : places[at][0]].strip() if at else ","
             begins = bool(gap in (",", ".", ";", "?", "") and gap) or words[at - 1] == "and"
+            mark, end = self._mark(at)
             if grammar.ASKS.fullmatch(words[at]) or (
                 begins and grammar.BEGINS.fullmatch(words[at])
             ):
                 head = True
-            elif seen and grammar.CLAUSE.fullmatch(words[at]):
+            elif seen and grammar.CLAUSE.fullmatch(mark):  # "orders" that are a table are none
                 head = head and words[at] == "with" and words[at - 1] in ("along", "together")
-            mark, end = self._mark(at)
             if (
                 mark[0] == "C"
                 and last[0] == "T"
@@ -103,8 +106,7 @@ class _Reader:
 
     def _mark(self, at: int) -> tuple[str, int]:
         """A word or the mark of what begins there, and where the next one begins."""
-        value = self.found.value_at(at)
-        table, column = self.found.table_at(at), self.found.column_at(at)
+        table, column, value = self.links.at_word(at)
         named = _named(table, column)
         if at in self.numbers and not (named and named.column):
             self.values |= {f"N{at}": value} if value else {}
@@ -115,8 +117,9 @@ class _Reader:
         if named and named.start == at:
             kind = "C" if named.column else "T"
             self.things[f"{kind}{at}"] = Ref(named.table, named.column)
+            self.ends[f"{kind}{at}"] = named.end
             return f"{kind}{at}", named.end
-        return self.found.words[at], at + 1
+        return self.links.words[at], at + 1
 
     def blank(self, start: int, end: int) -> None:
         """What was read is not read again."""
@@ -175,10 +178,10 @@ class _Reader:
 
     def _likes(self) -> None:
         """Texts that cells hold a part of: "containing the word 'sun'", "starts with 'A'"."""
-        for match in grammar.PATTERN.finditer(self.found.text):
-            word = next((i for i, (a, _) in enumerate(self.found.at) if a >= match.start(2)), 0)
+        for match in grammar.PATTERN.finditer(self.links.text):
+            word = next((i for i, (a, _) in enumerate(self.links.at) if a >= match.start(2)), 0)
             place = re.search(rf"[VCT]{word}\b", self.text)
-            at = place.start() if place else self.text.find(self.found.words[word])
+            at = place.start() if place else self.text.find(self.links.words[word])
             columns = list(re.finditer(r"C\d+", self.text))
             before = [one for one in columns if one.start() < at]
             if not columns:
@@ -190,17 +193,15 @@ class _Reader:
                 at,
                 self.things[mark[0]],
                 "like",
-                literal(form.format(match[2])),
-                words=f"like {match[2]}",
+                form.format(match[2]),
             )
             if place:
                 self.blank(*place.span())
             if not self.in_head(mark.start()):
                 self.blank(*mark.span())
 
-    def _where(self, at: int, of: Ref, operator: str, *operands: str, words: str = "") -> None:
-        said = words or f"{WORDS.get(operator, operator)} {' and '.join(operands)}".strip()
-        self.reading.where.append(Condition(at, of, operator, operands, said))
+    def _where(self, at: int, of: Ref, operator: str, *values: str) -> None:
+        self.reading.where.append(Condition(at, of, operator, values))
 
     def _comparisons(self) -> None:
         for operator, words in grammar.COMPARISONS:  # of whole days: `_times`
@@ -223,8 +224,8 @@ class _Reader:
 
     def _is_of_day(self, mark: str | None) -> bool:
         """Whether a number is the year of a day: 2024-01-31."""
-        end = self.found.at[int(mark[1:])][1] if mark else 0
-        return re.match(r"[-/.]\d", self.found.text[end:]) is not None and mark is not None
+        end = self.links.at[int(mark[1:])][1] if mark else 0
+        return re.match(r"[-/.]\d", self.links.text[end:]) is not None and mark is not None
 
     def _having(self, operator: str, numbers: Sequence[str]) -> None:
         """How many rows there are of each: a number, or from one to another."""
@@ -341,10 +342,10 @@ class _Reader:
     def _named_near(self, of: Ref, at: int | None) -> int:
         """How many words before a time the question names a column's own words; many, if not."""
         thing = set(stems(of.table.name))
-        if of.table.id in self.referred and thing.isdisjoint(stems(self.found.text)):
+        if of.table.id in self.referred and thing.isdisjoint(stems(self.links.text)):
             return _FAR
         own = set(stems(of.words)) - thing - grammar.TIMES
-        words = self.found.words if at is None else self._words_before(at)
+        words = self.links.words if at is None else self._words_before(at)
         far = (
             at for at, word in enumerate(reversed(words)) if any(_same(word, one) for one in own)
         )
@@ -353,11 +354,11 @@ class _Reader:
     def _words_before(self, at: int) -> Sequence[str]:
         """The question's words up to a place of its marked text."""
         place = re.match(r"[CTVN\u00b7](\d+)", self.text[at:])
-        return self.found.words[: int(place[1])] if place else self.found.words
+        return self.links.words[: int(place[1])] if place else self.links.words
 
     def _by_link(self) -> list[Table]:
         """The tables, those that the question names first, in its order."""
-        named = [link.table for link in self.found.tables]
+        named = [link.table for link in self.links.tables]
         return list({table.id: table for table in (*named, *self.tables)}.values())
 
     def _counted(self, at: int) -> Item | None:
@@ -503,26 +504,12 @@ class _Reader:
                 )
         for place, values in held.items():
             negated = self._negated(values[0][0])
-            number = of[place].column.profile.kind in NUMBERS  # type: ignore[union-attr]
-            operands = [
-                one.text
-                if number and re.fullmatch(r"-?\d+(\.\d+)?", one.text)
-                else literal(one.text)
-                for _, one in values
-            ]
+            texts = [one.text for _, one in values]
             exact = all(one.exact for _, one in values)
             operator = "in" if len(values) > 1 else "=" if exact else "ilike"
-            words = ("not " if negated else "") + " or ".join(one.text for _, one in values)
             if operator == "ilike":  # a word of cells
-                word = _without_plural(values[0][1].text)
-                operands, words = [literal(f"%{word}%")], f"like {word}"
-            self._where(
-                values[0][0],
-                of[place],
-                f"not {operator}" if negated else operator,
-                *operands,
-                words=words,
-            )
+                texts = [f"%{_without_plural(texts[0])}%"]
+            self._where(values[0][0], of[place], f"not {operator}" if negated else operator, *texts)
 
     def _negated(self, at: int) -> bool:
         """Whether a word just before says that something does not hold; it is used up."""
@@ -555,7 +542,7 @@ class _Reader:
                 return min(same, key=lambda one: one.table.id != named.table.id)
         number = match[0][0] == "N"
         listed = [one for one in value.columns if not number or _is_year(one[1], value)]
-        named_tables = {link.table.id for link in self.found.tables}
+        named_tables = {link.table.id for link in self.links.tables}
         ranked = sorted(
             listed,
             key=lambda one: (
@@ -571,12 +558,12 @@ class _Reader:
 
     def _named_before(self, table: Table, word: int) -> int:
         """How far on the question names a table before a word: "suppliers of schools in Oslo"."""
-        ends = (link.end for link in self.found.tables if link.table.id == table.id)
+        ends = (link.end for link in self.links.tables if link.table.id == table.id)
         return max((end for end in ends if end <= word), default=-1)
 
     def _times(self) -> None:
         """A time that the question names, where a column of dates or years can have it."""
-        for period in periods(self.found.text):
+        for period in periods(self.links.text):
             years = {period.first[:4], period.last[:4]}
             match = next(
                 (one for one in re.finditer(r"N\d+", self.text) if self._number(one[0]) in years),
@@ -597,14 +584,14 @@ class _Reader:
                 operator, bound = self._half_open(period)
                 self._where(match.start(), of, operator, bound if dates else bound[:4])
             elif first == last and of.column.profile.kind is not Kind.TIMESTAMP:
-                self._where(match.start(), of, "=", first if not dates else literal(first))
+                self._where(match.start(), of, "=", first)
             else:
                 self._where(match.start(), of, "between", first, last)
 
     def _half_open(self, period: Period) -> tuple[str, str]:
         """How a time that is open on one side is compared, and with which day."""
-        for opened in grammar.OPENED.finditer(self.found.text):
-            for named in periods(self.found.text[opened.end() :])[:1]:
+        for opened in grammar.OPENED.finditer(self.links.text):
+            for named in periods(self.links.text[opened.end() :])[:1]:
                 return (">", named.last) if opened[1].lower() == "after" else ("<", named.first)
         return ("<=", period.last) if period.first < "0002" else (">=", period.first)
 
@@ -613,8 +600,58 @@ class _Reader:
         named = (re.findall(r"(?<!\d)\d{4}(?!\d)", table.name) for table in self.tables)
         return any(set(years) & set(found) for found in named)
 
+    def _each_time(self) -> None:
+        """Rows by the time of their dates: "per month", "each day". Where several columns of dates
+        could be meant, it is an open choice."""
+        reading = self.reading
+        folded = any(item.function for item in reading.select)
+        for match in grammar.EACH_TIME.finditer(self.text):
+            said = match["unit"] or match["adverb"]
+            ordered = grammar.SORTED.search(self.text[: match.start()])
+            if ordered or (match["adverb"] and not folded):
+                continue
+            words = grammar.UNITS if match["unit"] else grammar.ADVERBS
+            unit = next(unit for unit, form in words.items() if re.fullmatch(form, said))
+            dates = self._dates(match.start(), unit)
+            self.blank(*match.span())
+            if len(dates) != 1:
+                listed = " or ".join(f"{of.words} of {of.table.name}" for of in dates)
+                reading.open.append(f"{match[0]} of which date: {listed or 'there is none'}?")
+                continue
+            dated = dates[0].column is not None and dates[0].column.profile.kind in TIMES
+            item = Item(match.start(), dates[0], unit=unit if dated else "")
+            reading.group.append(item)
+            reading.per = True
+            reading.order = reading.order or [(item, False)]
+
+    def _dates(self, at: int, unit: str) -> list[Ref]:
+        """The columns by which rows can be put into units of time: that of a time which is asked
+        for, the one whose words stand nearest, else all of what is counted, or of any table."""
+
+        def dates(*tables: Table) -> list[Ref]:
+            return [
+                Ref(table, column)
+                for table in tables
+                for column in table.columns
+                if column.profile.kind in TIMES or (unit == "year" and _tells_time(column))
+                if grammar.KEPT.isdisjoint(stems(column.name))
+            ]
+
+        every = dates(*self._by_link())
+        limited = [of for of in every if any(one.of == of for one in self.reading.where)]
+        said = {of.words: self._named_near(of, at) for of in every}
+        nearest = [of for of in every if said[of.words] == min(said.values()) < _FAR]
+        folded = [item.of.table for item in self.reading.select if item.function]
+        counted = dates(*(folded[:1] or [self.main]))
+        own = [of for of in counted if set(stems(of.table.name)) & set(stems(of.words))]
+        return limited or nearest or own or counted or every
+
     def _select(self) -> None:
         reading, along = self.reading, set(self._along())
+        for match in grammar.NAMED_WITH.finditer(self.text):  # "names and districts of schools"
+            of, listed, owner = (self.things[mark] for mark in match.groups())
+            if of.table == listed.table and of.column in names(of.table):
+                self.things[match[1]] = Ref(owner.table, next(iter(names(owner.table)), None))
         for match in re.finditer(r"C\d+", self.text):
             before = self.text[: match.start()]
             counted = any(one.function and one.at < match.start() for one in reading.select)
@@ -625,6 +662,7 @@ class _Reader:
                 reading.distinct |= bool(re.search(rf"{grammar.DISTINCT} (?:\S+ )?$", before))
         if along.issuperset(one.at for one in reading.select):
             self._select_table()
+        self._select_named()
         once = {
             (one.of.table.id, one.of.words, one.function): one for one in reversed(reading.select)
         }
@@ -638,13 +676,14 @@ class _Reader:
     def _select_table(self) -> None:
         """Rows of a table by their names, or all of it."""
         whole = re.search(r"\b(?:information|everything|records|rows|details)\b", self.text)
-        if whole and self.in_head(whole.start()):
-            self.reading.everything = True
-            return
         # The last of names that stand together is what is meant: "school orders".
         heads = [
             one for one in re.finditer(r"(?:T\d+ )*(T\d+)", self.text) if self.in_head(one.start())
         ]
+        if whole and self.in_head(whole.start()):
+            self.reading.everything = True
+            self.reading.counted += [self.things[one[1]].table for one in heads[:1]]
+            return
         table = self.things[heads[0][1]].table if heads else self.main
         moment = self._time_column() if self.text.startswith(("when ", "wann ")) else None
         if heads:
@@ -653,6 +692,22 @@ class _Reader:
         columns = [moment] if moment else [Ref(table, one) for one in names(table)]
         self.reading.select += [Item(0, one) for one in columns]
         self.reading.select += [item for item in self._asked_too() if item.of.table != table]
+
+    def _select_named(self) -> None:
+        """Names that are asked for beside columns, and those of a table that stands in a list with
+        another which it joins: "names of conductors and the orchestras they have conducted"."""
+        reading = self.reading
+        if reading.everything or any(item.function for item in reading.select):
+            return
+        marks = {one[0]: one.start() for one in re.finditer(r"T\d+", self.text)}
+        named = [one["of"] or one["before"] for one in grammar.NAMES_OF.finditer(self.text)]
+        read = {table.id for table in reading.tables}
+        for mark, at in marks.items():
+            of = self.things[mark].table
+            listed = of.id not in read and grammar.LISTED.search(self.text[:at])
+            joins = any(frozenset((of.id, table)) in self.joined for table in read)
+            if self.in_head(at) and (mark in named or (listed and joins)):
+                reading.select += [Item(at, Ref(of, one)) for one in names(of)]
 
     def _asked_too(self) -> Iterator[Item]:
         """The names of all that is asked for: "which customers ordered which products"."""
@@ -687,6 +742,9 @@ class _Reader:
             reading.group = list(plain)
         if reading.group and folded and not plain:
             reading.select = sorted([*self._shown(), *reading.select], key=lambda item: item.at)
+        elif reading.group:
+            shown = [item for item in reading.group if item.unit and item not in reading.select]
+            reading.select = [*shown, *reading.select]
         first = reading.select[0] if reading.select else None
         reading.order = [
             (first if item.at == -1 and first else item, down) for item, down in reading.order
@@ -699,18 +757,34 @@ class _Reader:
     def _unread(self) -> Iterator[str]:
         """Words that could mean something, and have no part in what was read."""
         reading = self.reading
-        refs = [item.of for item in (*reading.select, *reading.group)]
-        refs += [item.of for item, _ in reading.order] + [one.of for one in reading.where]
-        used = {word for of in refs for word in stems(f"{of.table.name} {of.words}")}
+        used = {word for of in reading.refs for word in stems(f"{of.table.name} {of.words}")}
         used |= {word for one in reading.where for word in stems(one.words)}
+        folded = any(item.function in ("max", "min") for item in reading.select)
+        ranked = bool(reading.limit or reading.order) or folded
         for word in dict.fromkeys(re.findall(r"(?<!\S)[^\W\d_]{3,}(?!\S)", self.text)):
+            unranked = grammar.SUPERLATIVES.fullmatch(word) and not ranked
+            if grammar.AVERAGES.fullmatch(word) or unranked:
+                yield word
+                continue
             shapes = word in SHAPING or grammar.SHAPES.fullmatch(word) is not None
             if (
-                word in self.found.content
+                word in self.links.content
                 and not shapes
                 and not any(_same(word, one) for one in used)
             ):
                 yield word
+
+    def _dropped(self) -> Iterator[str]:
+        """What the question names, by its words there, and no part is of."""
+        tables = {table.id for table in (*self.reading.tables, *self.reading.absent)}
+        columns = {(of.table.id, of.words) for of in self.reading.refs if of.column}
+        for match in re.finditer(r"[CT]\d+", self.text):
+            of = self.things[match[0]]
+            read = (of.table.id, of.words) in columns if of.column else of.table.id in tables
+            start, end = int(match[0][1:]), self.ends[match[0]]
+            words = self.links.text[self.links.at[start][0] : self.links.at[end - 1][1]]
+            if not read and not (of.column and grammar.DEED.fullmatch(words)):
+                yield words
 
     def _fold(self) -> None:
         """What is asked for per group is counted or summed; of each thing, it is only listed."""
@@ -720,7 +794,13 @@ class _Reader:
         if not reading.per:
             reading.group = []
             return
-        sums = [item for item in reading.select if item.at and measured(item.of.column)]
+        sums = [
+            item
+            for item in reading.select
+            if self.text.startswith("C", item.at)
+            and measured(item.of.column)
+            and not identifies(item.of.words)
+        ]
         reading.select = [replace(item, function="sum") for item in sums] or [
             Item(0, Ref(self.main), "count")
         ]
@@ -738,20 +818,18 @@ def _named(table: SchemaLink | None, column: SchemaLink | None) -> SchemaLink | 
     """Of a table and a column that a word names, the one that is meant."""
     if table is None or column is None:
         return table or column
-    if column.column and set(stems(column.column.name)) <= set(stems(table.table.name)):
-        return table
-    longer = column.end - column.start > table.end - table.start
-    return column if longer or column.weight >= table.weight else table
+    own = column.column and set(stems(column.column.name)) <= set(stems(table.table.name))
+    return table if own else column
 
 
-def _numbers(found: SchemaLinks) -> Iterator[tuple[int, tuple[str, int]]]:
+def _numbers(links: SchemaLinks) -> Iterator[tuple[int, tuple[str, int]]]:
     """The numbers in a question, by their first word, each with where the next word is."""
-    starts = {start: at for at, (start, _) in enumerate(found.at)}
-    for match in grammar.NUMBER.finditer(found.text):
+    starts = {start: at for at, (start, _) in enumerate(links.at)}
+    for match in grammar.NUMBER.finditer(links.text):
         if (at := starts.get(match.start())) is not None:
-            inside = sum(match.start() <= start < match.end() for start, _ in found.at)
+            inside = sum(match.start() <= start < match.end() for start, _ in links.at)
             yield at, (match.group().replace(",", ""), at + inside)
-    for at, word in enumerate(found.words):
+    for at, word in enumerate(links.words):
         if word in grammar.NUMBERS:
             yield at, (str(grammar.NUMBERS.index(word)), at + 1)
 

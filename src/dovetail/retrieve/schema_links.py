@@ -86,17 +86,12 @@ class SchemaLinks:
     values: tuple[Value, ...]
     content: frozenset[str]
 
-    def table_at(self, word: int) -> SchemaLink | None:
-        """What names a table and begins at a word, or has it."""
-        return next((one for one in self.tables if one.start <= word < one.end), None)
-
-    def column_at(self, word: int) -> SchemaLink | None:
-        """What names a column and has a word."""
-        return next((one for one in self.columns if one.start <= word < one.end), None)
-
-    def value_at(self, word: int) -> Value | None:
-        """The value that a word is part of."""
-        return next((one for one in self.values if one.start <= word < one.end), None)
+    def at_word(self, word: int) -> tuple[SchemaLink | None, SchemaLink | None, Value | None]:
+        """The table and the column that a word helps to name, and the value that it is part of."""
+        table = next((one for one in self.tables if one.start <= word < one.end), None)
+        column = next((one for one in self.columns if one.start <= word < one.end), None)
+        value = next((one for one in self.values if one.start <= word < one.end), None)
+        return table, column, value
 
 
 def schema_links(searcher: Searcher, query: Query, tables: Sequence[Table]) -> SchemaLinks:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from dovetail.domain import JoinEdge, Kind, Table, TableId, TableSet
+from dovetail.domain import Chosen, JoinEdge, Kind, Table, TableId, TableSet
 from dovetail.domain.joins import join_sql
 from dovetail.domain.sql import literal, quoted, table_sql
-from dovetail.domain.tables import TIMES
-from dovetail.joins.graph import JOINABLE
+from dovetail.domain.tables import NUMBERS, TIMES
+from dovetail.joins.graph import JOINABLE, JoinGraph, shared_parent
+from dovetail.names.table_name import unqualified
 from dovetail.ports import Json
+from dovetail.retrieve.cautions import unrelated
 from dovetail.retrieve.parts import (
     AVERAGE,
     WORDS,
@@ -19,7 +21,6 @@ from dovetail.retrieve.parts import (
     Item,
     Reading,
     Ref,
-    column_words,
     item_words,
     parts_of,
     reading_of,
@@ -28,6 +29,7 @@ from dovetail.retrieve.reading import key, names, read
 from dovetail.retrieve.schema_links import schema_links
 from dovetail.search.query import Query, stems
 from dovetail.search.searcher import Searcher
+from dovetail.text import one_line
 
 # Rows of a query that asks for no column in particular.
 _ROWS = 100
@@ -35,32 +37,26 @@ _ROWS = 100
 _ALIKE = 0.1
 # Characters of a day: 2024-01-31.
 _DAY = 10
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Skeleton:
-    """A query for a question, and how the question was read: in words, and part by part."""
-
-    sql: str
-    reading: str
-    parts: Json
-
-
-def skeleton(searcher: Searcher, found: TableSet, parts: Json | None = None) -> Skeleton:
-    """The query that a question seems to ask for, over its tables, and how it was read.
+def with_skeleton(searcher: Searcher, found: TableSet, parts: Json | None = None) -> TableSet:
+    """A set with the query that its question seems to ask for, and how it was read.
 
     With `parts`, the query is what these ask for, whatever the question says.
     """
     if not found:
-        return Skeleton("", "", {})
+        return replace(found, skeleton="", reading="", parts={})
     query = searcher.analyse(found.question)
     meant = [_meant(edge, searcher, query) for edge in found.joins]
+    tables = _direct_first(found, meant)
     reading = (
-        read(schema_links(searcher, query, found.details), found.details, meant)
+        read(schema_links(searcher, query, tables), tables, meant)
         if parts is None
-        else reading_of(parts, found.details)
+        else reading_of(parts, tables)
     )
-    return _Writer(reading, found.details, meant, found.names).write()
+    writer = _Writer(reading, tables, meant, found)
+    return replace(found, skeleton=writer.sql(), reading=writer.sentence(), parts=writer.parts())
 
 
 def _meant(edge: JoinEdge, searcher: Searcher, query: Query) -> JoinEdge:
@@ -76,6 +72,38 @@ def _meant(edge: JoinEdge, searcher: Searcher, query: Query) -> JoinEdge:
     return best if said(best) > said(edge) else edge
 
 
+def _direct_first(found: TableSet, joins: Sequence[JoinEdge]) -> list[Table]:
+    """The tables of a set; of those with one name, the one that joins most of what was chosen
+    comes first."""
+    chosen = {one.id for one in found.tables if not one.connects}
+
+    def joined(table: TableId, to: Sequence[TableId]) -> int:
+        return sum(_ends(edge) == {table, one} for edge in joins for one in to)
+
+    def others(table: TableId) -> int:
+        ends = [_ends(edge) - {table} for edge in joins if table in _ends(edge)]
+        return len({end for other in ends for end in other & chosen if not _alike(end, table)})
+
+    tables = list(found.details)
+    first = list[TableId]()
+    for at, table in enumerate(tables):
+        alike = [n for n in range(at, len(tables)) if _alike(tables[n].id, table.id)]
+        if any(_alike(table.id, one) for one in first):
+            continue
+        best = max(alike, key=lambda n: (joined(tables[n].id, first), others(tables[n].id)))
+        tables[at], tables[best] = tables[best], tables[at]
+        first.append(tables[at].id)
+    return tables
+
+
+def _ends(edge: JoinEdge) -> set[TableId]:
+    return {edge.left, edge.right}
+
+
+def _alike(one: TableId, other: TableId) -> bool:
+    return unqualified(one.name).casefold() == unqualified(other.name).casefold()
+
+
 class _Writer:
     """Writes what was read over the tables that it takes, and no others."""
 
@@ -84,14 +112,15 @@ class _Writer:
         reading: Reading,
         tables: Sequence[Table],
         joins: Sequence[JoinEdge],
-        called: Mapping[TableId, str],
+        found: TableSet,
     ) -> None:
-        self.reading, self.tables, self.called = reading, tables, called
+        self.reading, self.tables, self.called = reading, tables, found.names
         self.joins = sorted(joins, key=lambda edge: -edge.score)
         self.reached, self.edges = self._connected()
         self.select = [item for item in reading.select if self._has(item.of)]
         self.where = [one for one in reading.where if self._has(one.of)]
         self.slices = self._sliced()
+        self.open = [*reading.open, *self._doubtful(found.tables)]
 
     def _has(self, of: Ref) -> bool:
         return of.table.id in self.reached
@@ -99,46 +128,42 @@ class _Writer:
     def _connected(self) -> tuple[list[TableId], list[JoinEdge]]:
         """The tables that are read, with those between them, and the joins of these."""
         reading = self.reading
-        refs = [item.of for item in (*reading.select, *reading.group)]
-        refs += [condition.of for condition in reading.where]
-        refs += [item.of for item, _ in reading.order if item.at >= 0]
-        wanted = [of.table.id for of in refs] + [table.id for table in reading.counted]
-        wanted = list(dict.fromkeys(wanted)) or [self.tables[0].id]
+        wanted = [table.id for table in reading.tables] or [self.tables[0].id]
         reached, edges = wanted[:1], list[JoinEdge]()
+        graph = JoinGraph((table.id for table in self.tables), self.joins)
         for table in wanted[1:]:
-            path = self._path(reached, table)
+            paths = (graph.path(start, table, least=0) for start in reached)
+            path = [] if table in reached else min(filter(None, paths), key=len, default=[])
             edges += path
             ends = (end for edge in path for end in (edge.left, edge.right))
             reached = list(dict.fromkeys((*reached, *ends)))
         return reached, edges
 
-    def _path(self, reached: Sequence[TableId], end: TableId) -> list[JoinEdge]:
-        """The fewest joins from one of some tables to another; none where nothing connects."""
-        came: dict[TableId, JoinEdge | None] = dict.fromkeys(reached)
-        queue = list(reached)
-        for here in queue:
-            for edge in self.joins:
-                there = edge.right if edge.left == here else edge.left
-                if here in (edge.left, edge.right) and there not in came:
-                    came[there] = edge
-                    queue.append(there)
-        path: list[JoinEdge] = []
-        while step := came.get(end):
-            path.append(step)
-            end = step.left if step.right == end else step.right
-        return path[::-1]
+    def _doubtful(self, chosen: Sequence[Chosen]) -> Iterator[str]:
+        """Joins through a table that the question does not speak of, or that both sides merely
+        refer to: rows that meet there may have nothing else in common."""
+        apart = [table for table in self.reading.tables if table.id not in self.reached]
+        yield from (f"how does {table.name} join the rest?" for table in apart)
+        wanted = {table.id for table in self.reading.tables}
+        strange = {one.id for one in chosen if unrelated(one)}
+        for table in self.reached:
+            edges = [edge for edge in self.edges if table in _ends(edge)]
+            between = len(edges) > 1 and table not in wanted
+            if between and (table in strange or shared_parent(edges, table)):
+                ends = [end.name for edge in edges for end in _ends(edge) - {table}]
+                yield f"do {' and '.join(ends)} belong together by {table.name}?"
 
-    def write(self) -> Skeleton:
+    def sql(self) -> str:
+        """The query; what is open stands before it in comments."""
         reading = self.reading
         columns = ", ".join(map(self._item, self.select)) or "*"
-        lines = [f"-- open: {question}" for question in reading.open]
+        lines = [f"-- open: {one_line(question)}" for question in self.open]
         lines.append(f"SELECT {'DISTINCT ' if reading.distinct else ''}{columns}")
         lines.append(self._read())
         halves = self._halves() if reading.both else []
         if halves:
             head = "\n".join(lines)
-            sql = "\nINTERSECT\n".join(f"{head}\nWHERE {half}" for half in halves)
-            return self._done(sql)
+            return "\nINTERSECT\n".join(f"{head}\nWHERE {half}" for half in halves)
         where = [*self._conditions(), *filter(None, map(self._lacks, reading.absent))]
         group = list(dict.fromkeys(self._grouped()))
         having = [f"count(*) {operator} {number}" for operator, number in reading.having if group]
@@ -156,7 +181,7 @@ class _Writer:
             ("LIMIT ", str(rows or "")),
         )
         lines += [word + text for word, text in parts if text]
-        return self._done("\n".join(lines))
+        return "\n".join(lines)
 
     def _read(self) -> str:
         """The FROM clause; of slices of one table all that are in the set are read."""
@@ -172,9 +197,9 @@ class _Writer:
         alike = [one for one in self.tables if main and _shape(one) == _shape(main)]
         return sorted(alike, key=lambda one: one.id) if len(alike) > 1 else []
 
-    def _done(self, sql: str) -> Skeleton:
-        shown = replace(self.reading, select=self.select, where=self.where)
-        return Skeleton(sql, self._sentence(), parts_of(shown))
+    def parts(self) -> Json:
+        """What was written, part by part."""
+        return parts_of(replace(self.reading, select=self.select, where=self.where, open=self.open))
 
     def _conditions(self) -> list[str]:
         written: list[str] = []
@@ -191,7 +216,7 @@ class _Writer:
             rest = [other for other in self.where if other is not one]
             split: list[Condition] = []
             if one.operator == "in":
-                split = [replace(one, operator="=", operands=(text,)) for text in one.operands]
+                split = [replace(one, operator="=", values=(text,)) for text in one.values]
             elif same := [other for other in rest if other.of == one.of]:
                 split, rest = [one, same[0]], [other for other in rest if other is not same[0]]
             if split:
@@ -212,7 +237,12 @@ class _Writer:
                 yield self._name(Ref(table, unique))
         for item in (*reading.group, *self.select, *(item for item, _ in reading.order)):
             if item.of.column and not item.function and self._has(item.of):
-                yield self._name(item.of)
+                yield self._in_unit(item)
+
+    def _in_unit(self, item: Item) -> str:
+        """A column, its dates as the first day of the time that is asked for."""
+        name = self._name(item.of)
+        return f"CAST(date_trunc('{item.unit}', {name}) AS DATE)" if item.unit else name
 
     def _name(self, of: Ref) -> str:
         if of.column is None:
@@ -224,7 +254,7 @@ class _Writer:
         return table_sql(self.called[table.id])
 
     def _item(self, item: Item) -> str:
-        name = self._name(item.of)
+        name = self._in_unit(item)
         if item.function in ("sum", "avg"):
             name = _as_number(item.of, name)
         once = "DISTINCT " if item.distinct else ""
@@ -233,21 +263,21 @@ class _Writer:
     def _condition(self, one: Condition) -> str:
         name = self._name(one.of)
         number = _as_number(one.of, name)
-        if one.operands == (AVERAGE,):
+        # A cell may be called average as well.
+        compared = one.operator not in ("=", "not =") or _holds_numbers(one.of)
+        if one.values == (AVERAGE,) and compared:
             column = _as_number(one.of, quoted(one.of.words))
             return (
                 f"{number} {one.operator} (SELECT avg({column}) FROM {self._table(one.of.table)})"
             )
         if one.operator.endswith(("in", "like")):
-            operands = ", ".join(one.operands)
-            brackets = f"({operands})" if one.operator.endswith("in") else operands
+            values = ", ".join(_value(one, text) for text in one.values)
+            brackets = f"({values})" if one.operator.endswith("in") else values
             return f"{name} {one.operator.upper()} {brackets}"
         if one.operator in ("=", "not ="):
-            return f"{name} {'=' if one.operator == '=' else '<>'} {one.operands[0]}"
+            return f"{name} {'=' if one.operator == '=' else '<>'} {_value(one, one.values[0])}"
         past = one.operator in (">", "<=")
-        bounds = [
-            _bound(one.of, operand, ends=past or at > 0) for at, operand in enumerate(one.operands)
-        ]
+        bounds = [_bound(one.of, text, ends=past or at > 0) for at, text in enumerate(one.values)]
         name = name if bounds[0].startswith("'") else number
         if one.operator == "between":
             return f"{name} BETWEEN {bounds[0]} AND {bounds[1]}"
@@ -256,7 +286,7 @@ class _Writer:
     def _lacks(self, table: Table) -> str:
         """That rows have no partner in a table."""
         for edge in self.joins:
-            ends = {edge.left, edge.right}
+            ends = _ends(edge)
             if table.id in ends and table.id not in self.reached and ends & set(self.reached):
                 condition = edge.condition(self.called)
                 return f"NOT EXISTS (SELECT 1 FROM {self._table(table)} WHERE {condition})"
@@ -269,24 +299,29 @@ class _Writer:
             last = at + 1 == len(self.select) or self.select[at + 1].of.table.id != table.id
             yield words if words.endswith(table.name) or not last else f"{words} of {table.name}"
 
-    def _sentence(self) -> str:
+    def _filters(self) -> Iterator[str]:
+        """The conditions in words, each said of the table whose rows must meet it."""
+        before, said = self.select[-1].of.table.id if self.select else self.reached[0], ""
+        for one in self.where:
+            here = one.of.table
+            if here.id == before:
+                said = (" or " if one.either else " and ") if said else " whose "
+            else:
+                said = f"{' or' if one.either else ','} of {here.name} whose "
+            yield f"{said}{one.of.words} is {one.words}"
+            before = here.id
+
+    def sentence(self) -> str:
         """How the question was read, in words."""
         reading = self.reading
         main = [table.name for table in self.tables if table.id in self.reached[:1]]
         text = ", ".join(self._selected()) or f"all columns of {main[0]}"
         if more := [table.name for table in self.slices if table.name not in main]:
             text += f" with {' and '.join(more)}"
-        where = "".join(
-            f" {'or' if one.either else 'and'} {column_words(one.of, reading)} is {one.words}"
-            for one in self.where
-        )
-        where += "".join(f" and there is no {table.name}" for table in reading.absent)
-        text += f" where {where.split(' ', 2)[2]}" if where else ""
-        text += (
-            f", per {' and '.join(item.of.words for item in reading.group)}"
-            if reading.group
-            else ""
-        )
+        text += "".join(self._filters())
+        text += "".join(f" without {table.name}" for table in reading.absent)
+        group = [item_words(item) for item in reading.group if self._has(item.of)]
+        text += f", per {' and '.join(group)}" if group else ""
         text += "".join(
             f", {WORDS[operator]} {number} rows each" for operator, number in reading.having
         )
@@ -306,6 +341,16 @@ def _as_number(of: Ref, name: str) -> str:
     """A column as a number, where it holds texts."""
     texts = of.column is not None and of.column.profile.kind is Kind.TEXT
     return f"TRY_CAST({name} AS DOUBLE)" if texts else name
+
+
+def _holds_numbers(of: Ref) -> bool:
+    return of.column is not None and of.column.profile.kind in NUMBERS
+
+
+def _value(one: Condition, text: str) -> str:
+    """What a column is held equal to or alike: a number where it holds numbers, else a text."""
+    plain = _holds_numbers(one.of) and not one.operator.endswith("like")
+    return text if plain and _NUMBER.fullmatch(text) else literal(text)
 
 
 def _bound(of: Ref, operand: str, *, ends: bool) -> str:

@@ -35,10 +35,9 @@ class Stage:
         *,
         schema: Json | None = None,
         max_tokens: int = 512,
-        logprobs: bool = False,
     ) -> Completion:
         """Ask a model, and count the call, its tokens and its seconds."""
-        completion = llm.complete(messages, schema=schema, max_tokens=max_tokens, logprobs=logprobs)
+        completion = llm.complete(messages, schema=schema, max_tokens=max_tokens)
         self.llm_calls += 1
         self.tokens_in += completion.tokens_in
         self.tokens_out += completion.tokens_out

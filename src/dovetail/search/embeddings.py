@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from dovetail.arrays import Vectors
+from dovetail.arrays import Encoded, Vectors
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Table
 from dovetail.engines.passes import UNABLE, Workers
@@ -36,7 +34,6 @@ _DIGITS = re.compile(r"\d+")
 
 # Called with the number of texts embedded so far and of all that have to be.
 EmbedProgress = Callable[[int, int], None]
-Item = TypeVar("Item", bound=Hashable)
 
 
 def table_text(
@@ -97,17 +94,21 @@ def embed_catalog(
         return None
     tables = catalog.records.named_tables()
     representatives = [tables[row] for row in like_tables(tables)]
-    lines, line_of = _distinct(table_text(table, parts, meanings) for table in representatives)
-    headers, header_of = _distinct(
-        header_text(like.name, column.name, column.comment, parts, meanings)
-        for table, like in zip(tables, representatives, strict=True)
-        for column in table.columns
+    lines = Encoded.of([table_text(table, parts, meanings) for table in representatives])
+    headers = Encoded.of(
+        [
+            header_text(like.name, column.name, column.comment, parts, meanings)
+            for table, like in zip(tables, representatives, strict=True)
+            for column in table.columns
+        ]
     )
+    texts = [*lines.dictionary, *headers.dictionary]
     store = VectorStore(catalog.folder / FOLDER, embedder)
-    vectors = store.documents([*lines, *headers], on_progress)
-    store.prune({digest(text) for text in (*lines, *headers)})
-    own = vectors[len(lines) :].astype(np.float16)
-    return Embeddings(vectors[: len(lines)][line_of], HeaderVectors(own, header_of))
+    vectors = store.documents(texts, on_progress)
+    store.prune(set(map(digest, texts)))
+    of_tables, of_headers = np.split(vectors, [len(lines.dictionary)])
+    own = HeaderVectors(of_headers.astype(np.float16), headers.codes.astype(np.int32))
+    return Embeddings(of_tables[lines.codes], own)
 
 
 def like_tables(tables: Sequence[Table]) -> list[int]:
@@ -127,13 +128,6 @@ def like_tables(tables: Sequence[Table]) -> list[int]:
     ]
     last = {key: number for number, key in enumerate(keys)}
     return [last[key] for key in keys]
-
-
-def _distinct(items: Iterable[Item]) -> tuple[list[Item], npt.NDArray[np.int32]]:
-    """The items once each, in the order they come, and the index there of every one."""
-    indices: dict[Item, int] = {}
-    codes = [indices.setdefault(item, len(indices)) for item in items]
-    return list(indices), np.array(codes, dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ _QUERIED, _LOOKED_AT, _FEEDS, _DEPRECATED = 0.08, 0.03, -0.02, -0.08
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class SignalWeights:
     """What each signal counts: `DEFAULT`, or `SAMPLES` for a catalog of samples."""
 
     cover: float = 1.5  # of the question by the table itself: words and values
@@ -54,10 +54,10 @@ class Weights:
     one_partner: bool = False  # gain by the one neighbour that adds most, not by all together
 
 
-DEFAULT = Weights()
+DEFAULT = SignalWeights()
 # Five rows prove no foreign key: they join by chance, and among hundreds of tables a long question
 # always finds some by chance. What each is worth: docs/lab/search.md (4 points of F1 on Spider 2).
-SAMPLES = Weights(gain=0.7, dense=0.8, column=0.8, alike=0.3, one_partner=True)
+SAMPLES = SignalWeights(gain=0.7, dense=0.8, column=0.8, alike=0.3, one_partner=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def relevance(score: float, top: float) -> float:
     return 1 / (1 + math.exp(-logit)) if logit > _NEVER else 0.0
 
 
-def weights_for(catalog: CatalogReader) -> Weights:
+def weights_for(catalog: CatalogReader) -> SignalWeights:
     """How the signals of search count over a catalog: as usual, or as over samples of tables."""
     rows = numbers(catalog.records.tables.column("rows"))
     samples = int(np.count_nonzero(rows <= _SAMPLE_ROWS))

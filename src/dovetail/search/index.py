@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,14 +21,13 @@ from dovetail.errors import EmbedderError, ModelError
 from dovetail.names.words import Parts, Words
 from dovetail.plugins import open_embedder
 from dovetail.ports import Embedder, Json
-from dovetail.search import translations
 from dovetail.search.dense import Dense, HeaderVectors
-from dovetail.search.fusion import Weights, use_prior, weights_for
+from dovetail.search.fusion import SignalWeights, use_prior, weights_for
+from dovetail.search.languages import QuestionWords
 from dovetail.search.lexical import Lexical
 from dovetail.search.neighbours import Neighbours
-from dovetail.search.run_together import has_package
+from dovetail.search.translations import has_package
 from dovetail.search.values import ValueIndex
-from dovetail.search.word_forms import QuestionWords
 from dovetail.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ NO_EMBEDDER = "this needs an embedder; index with one (the setting embedder)"
 # Questions whose vectors are kept: an evaluation asks the same ones of every retriever.
 _VECTORS_KEPT = 4096
 # Raised whenever the same catalog would give another index.
-_VERSION = 22
+_VERSION = 23
 # The file that says which embedder made the vectors.
 _MODEL = "model.json"
 
@@ -69,7 +68,7 @@ class Index:
         return np.asarray(self.catalog.records.bounds)
 
     @cached_property
-    def weights(self) -> Weights:
+    def weights(self) -> SignalWeights:
         """How the signals of search count over this catalog."""
         return weights_for(self.catalog)
 
@@ -86,27 +85,24 @@ class Index:
     @cached_property
     def embed(self) -> Callable[[str], Vectors]:
         """The vector of a question; those of the last questions are kept."""
-        return lru_cache(maxsize=_VECTORS_KEPT)(partial(_embedded, self.embedder))
+        embedder = self.embedder
 
+        @lru_cache(maxsize=_VECTORS_KEPT)
+        def embed(question: str) -> Vectors:
+            vector: Vectors = embedded(embedder, [question])[0]
+            return vector
 
-def _embedded(embedder: Embedder | None, question: str) -> Vectors:
-    vector: Vectors = embedded(embedder, [question])[0]
-    return vector
+        return embed
 
 
 def embedded(embedder: Embedder | None, questions: Sequence[str]) -> Vectors:
     """The vectors of questions, one per row."""
     try:
-        return needed(embedder).embed_queries(questions)
+        if embedder is None:
+            raise ModelError(NO_EMBEDDER)
+        return embedder.embed_queries(questions)
     except ModelError as error:
         raise EmbedderError(str(error)) from None
-
-
-def needed(embedder: Embedder | None) -> Embedder:
-    """The embedder, where nothing goes without one."""
-    if embedder is None:
-        raise ModelError(NO_EMBEDDER)
-    return embedder
 
 
 def chosen_embedder(settings: Settings) -> tuple[Embedder | None, str]:
@@ -155,9 +151,9 @@ def refuse_other_models(catalog: CatalogReader, embedder: Embedder | None) -> No
 
 def index_key(embedder: Embedder | None) -> str:
     """A digest of how an index is made, and by which embedder."""
-    return hashlib.sha256(
-        f"{_VERSION} {model_of(embedder)} {has_package()} {translations.has_package()}".encode()
-    ).hexdigest()[:12]
+    return hashlib.sha256(f"{_VERSION} {model_of(embedder)} {has_package()}".encode()).hexdigest()[
+        :12
+    ]
 
 
 def model_of(embedder: Embedder | None) -> Json:
@@ -192,25 +188,11 @@ def make_index(
     """
     # Only who makes an index needs what works joins out: to load it takes longer than to search.
     from dovetail.names.links import name_links
-    from dovetail.search.learned_words import learned_words
 
     tables = catalog.records.named_tables()
     numbers = {table: number for number, table in enumerate(catalog.ids)}
-    lexical = learned_words(Lexical.build(tables, parts), tables, edges).with_meanings(
-        meanings or {}
-    )
+    lexical = Lexical.build(tables, parts).with_meanings(meanings or {})
     joined = Neighbours.build(numbers, edges, name_links(tables))
-    save_index(folder, lexical, joined, embeddings, embedder)
-
-
-def save_index(
-    folder: Path,
-    lexical: Lexical,
-    joined: Neighbours,
-    embeddings: Embeddings | None,
-    embedder: Embedder | None,
-) -> None:
-    """Write an index into the folder of a part."""
     lexical.save(folder)
     joined.save(folder)
     if embeddings is not None:

@@ -35,8 +35,6 @@ _IN_COLUMN, IN_COMMENT = 2 / 3, 1 / 2
 _MOST_TOLD = 400
 # A word that begins another (dept, department) against one that is equal.
 _PREFIX = 0.6
-# A word that the catalog uses for another, somewhere: perhaps not everywhere.
-_TAUGHT = 0.45
 # A word that means the same in another language.
 _TRANSLATED = 1.0
 _YEAR = re.compile(r"(19|20)\d\d")
@@ -48,7 +46,7 @@ _SLIP, _LEAST_SLIP, _LEAST_ANY_SLIP = 0.8, 5, 7
 _LENGTH = 0.4
 _WORDS, _STARTS, _TABLE, _NAMED, _LENGTHS = "words", "starts", "table", "named", "lengths"
 _TOLD = "told"
-_LEARNED, _PARTS, _MEANT = "learned.json", "parts.json", "translated.json"
+_PARTS, _MEANT = "parts.json", "translated.json"
 # Names whose stems are kept while an index is made: most columns are named like others.
 _NAMES_KEPT = 1 << 16
 _ARRAYS = (_STARTS, _TABLE, _NAMED, _TOLD, _LENGTHS)
@@ -62,10 +60,9 @@ class Lexical:
 
     `named` says whether the word is in the table's name, `told` whether it is in comments alone;
     `lengths` counts the words of each table. `documents` is the number of tables that words are
-    counted in; all of them, unless given. `learned` are words that the catalog itself teaches to
-    mean others: short ones and the long ones that they stand for. `translated` are English words
-    with those that mean the same in other languages. `parts` are those of words that names run
-    together, which are indexed as their parts.
+    counted in; all of them, unless given. `translated` are English words with those that mean the
+    same in other languages. `parts` are those of words that names run together, which are indexed
+    as their parts.
     """
 
     words: Mapping[str, int]
@@ -75,7 +72,6 @@ class Lexical:
     told: npt.NDArray[np.bool_]
     lengths: npt.NDArray[np.int32]
     documents: int | None = None
-    learned: Mapping[str, Words] = field(default_factory=dict)
     parts: Parts = field(default_factory=dict)
     translated: Mapping[str, Words] = field(default_factory=dict)
 
@@ -113,7 +109,6 @@ class Lexical:
         listed = part.text(f"{_WORDS}.txt").split("\n")[:-1]
         return cls(
             words={word: number for number, word in enumerate(listed)},
-            learned=_worded(part.json(_LEARNED)),
             parts=_worded(part.json(_PARTS)),
             translated=_worded(part.json(_MEANT)),
             **arrays,
@@ -123,7 +118,6 @@ class Lexical:
         """Write the postings into a folder."""
         for name in _ARRAYS:
             np.save(folder / f"{name}.npy", getattr(self, name))
-        (folder / _LEARNED).write_text(json.dumps(self.learned), "utf-8")
         (folder / _PARTS).write_text(json.dumps(self.parts), "utf-8")
         (folder / _MEANT).write_text(json.dumps(self.translated), "utf-8")
         (folder / f"{_WORDS}.txt").write_text("".join(f"{w}\n" for w in self.words), "utf-8")
@@ -192,12 +186,11 @@ class Lexical:
         if _YEAR.fullmatch(word):
             return []
         itself = [(word, 1.0)] if word in self.words else []
-        taught = [(other, _TAUGHT) for other in self.learned.get(word, ()) if other in self.words]
-        taught += [(other, _TRANSLATED) for other in self.translated.get(word, ())]
+        meant = [(other, _TRANSLATED) for other in self.translated.get(word, ())]
         begun = [(other, _PREFIX) for other in self._prefixes(word)]
-        known = itself or taught or any(len(other) > len(word) for other, _ in begun)
+        known = itself or meant or any(len(other) > len(word) for other, _ in begun)
         slips = [] if known else [(other, _SLIP) for other in self._slips(word)]
-        return itself + slips + begun + taught
+        return itself + slips + begun + meant
 
     def _slips(self, word: str) -> list[str]:
         """The catalog's words that a word is but for a slip of the pen."""

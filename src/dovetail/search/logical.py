@@ -9,12 +9,12 @@ tables, so that a year of daily tables does not make its words common.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dovetail.arrays import Flags, Ints
+from dovetail.arrays import Flags, Ints, firsts
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.families.family import Families, Role
@@ -80,8 +80,7 @@ class LogicalTables:
         order = np.lexsort((rank[kept], representative[kept], word[kept]))
         word, table = word[kept][order], representative[kept][order]
         named, told = words.named[kept][order], words.told[kept][order]
-        first = np.ones(len(word), dtype=np.bool_)
-        first[1:] = (word[1:] != word[:-1]) | (table[1:] != table[:-1])
+        first = firsts(word * len(self.representative) + table)
         return replace(
             words,
             starts=np.searchsorted(word[first], np.arange(len(words.starts))),
@@ -93,24 +92,17 @@ class LogicalTables:
 
     def neighbours(self, joined: Neighbours) -> Neighbours:
         """The joins of logical tables: the best of those of the table and its copies."""
-        count = len(joined)
-        inner = np.arange(count)  # every table is its own neighbour
+        itself = np.arange(len(joined))  # every table is its own neighbour
         counts = self.alone | self.copies
-        one, other = np.repeat(inner, np.diff(joined.starts)), joined.other.astype(np.int64)
-        told = counts[one] & counts[other]
+        one, other = np.repeat(itself, np.diff(joined.starts)), joined.other.astype(np.int64)
+        within = counts[one] & counts[other]
         one, other = self.representative[one], self.representative[other]
-        apart = told & (one != other)
-        one = np.concatenate([one[apart], inner])
-        other = np.concatenate([other[apart], inner])
-        score = np.concatenate([joined.score[apart], np.ones(count, dtype=np.float32)])
-        order = np.lexsort((-score, other, one))
-        one, other, score = one[order], other[order], score[order]
-        first = np.ones(len(one), dtype=np.bool_)
-        first[1:] = (one[1:] != one[:-1]) | (other[1:] != other[:-1])
-        return Neighbours(
-            starts=np.searchsorted(one[first], np.arange(count + 1)),
-            other=other[first].astype(np.int32),
-            score=score[first],
+        apart = within & (one != other)
+        return Neighbours.of(
+            np.concatenate([one[apart], itself]),
+            np.concatenate([other[apart], itself]),
+            np.concatenate([joined.score[apart], np.ones(len(joined), dtype=np.float32)]),
+            len(joined),
         )
 
 
@@ -137,14 +129,6 @@ class LogicalJoinGraph(JoinGraph):
         for member, table in stands.items():
             self._members.setdefault(table, []).append(member)
         self._edges_of: dict[TableId, list[JoinEdge]] = {}
-
-    def among(self, tables: Iterable[TableId]) -> JoinGraph:
-        """The graph of some of the tables, and the edges between them."""
-        chosen = list(tables)
-        inside = set(chosen)
-        edges = [edge for table in chosen for edge in self._edges_at(table)]
-        every = {id(edge): edge for edge in edges if {edge.left, edge.right} <= inside}
-        return JoinGraph(chosen, sorted(every.values(), key=lambda edge: -edge.score))
 
     def _edges_at(self, table: TableId) -> Iterator[JoinEdge]:
         if table not in self._edges_of:

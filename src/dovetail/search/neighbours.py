@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.arrays import Float32s, Ints
+from dovetail.arrays import Float32s, Ints, firsts
 from dovetail.catalog.generation import Part
 from dovetail.domain import JoinEdge, TableId
 
@@ -39,21 +39,34 @@ class Neighbours:
         name_links: Mapping[tuple[int, int], float],
     ) -> Neighbours:
         """The neighbours by their best edge or name link; every table is its own, at 1."""
-        best = {(number, number): 1.0 for number in numbers.values()}
-        joined = (
-            ((numbers[edge.left], numbers[edge.right]), edge.score)
+        joined = [
+            (numbers[edge.left], numbers[edge.right], edge.score)
             for edge in edges
             if edge.left != edge.right and edge.score > _DOUBTFUL
+        ]
+        joined += [(*pair, score) for pair, score in name_links.items()]
+        pairs = np.array([pair[:2] for pair in joined], dtype=np.int64).reshape(-1, 2)
+        scores = np.array([pair[2] for pair in joined], dtype=np.float32)
+        left, right = pairs.T
+        itself = np.arange(len(numbers))
+        return cls.of(
+            np.concatenate([itself, left, right]),
+            np.concatenate([itself, right, left]),
+            np.concatenate([np.ones(len(numbers), np.float32), scores, scores]),
+            len(numbers),
         )
-        for (one, two), score in (*joined, *name_links.items()):
-            for pair in ((one, two), (two, one)):
-                best[pair] = max(best.get(pair, 0.0), score)
-        pairs = np.array(sorted(best), dtype=np.int64).reshape(-1, 2)
-        return cls(
-            starts=np.searchsorted(pairs[:, 0], np.arange(len(numbers) + 1)),
-            other=pairs[:, 1].astype(np.int32),
-            score=np.array([best[one, two] for one, two in pairs.tolist()], dtype=np.float32),
-        )
+
+    @classmethod
+    def of(cls, one: Ints, other: Ints, score: Float32s, count: int) -> Neighbours:
+        """The lists of so many tables by pairs in any order, of equal ones that of the best score.
+
+        A pair is for the lists of its first table alone.
+        """
+        order = np.lexsort((-score, other, one))
+        one, other, score = one[order], other[order], score[order]
+        best = firsts(one * count + other)
+        starts = np.searchsorted(one[best], np.arange(count + 1))
+        return cls(starts, other[best].astype(np.int32), score[best])
 
     @classmethod
     def load(cls, part: Part) -> Neighbours:
@@ -63,12 +76,9 @@ class Neighbours:
 
     def save(self, folder: Path) -> None:
         """Write the adjacency lists into a folder."""
-        for name, array in zip((_STARTS, _OTHER, _SCORE), self._arrays, strict=True):
-            np.save(folder / f"{name}.npy", array)
-
-    @property
-    def _arrays(self) -> tuple[npt.NDArray[np.generic], ...]:
-        return self.starts, self.other, self.score
+        np.save(folder / f"{_STARTS}.npy", self.starts)
+        np.save(folder / f"{_OTHER}.npy", self.other)
+        np.save(folder / f"{_SCORE}.npy", self.score)
 
     def edited(self, scores: Mapping[tuple[int, int], float]) -> Neighbours:
         """The same lists with other scores between some tables; those of score 0 are none."""
@@ -76,18 +86,14 @@ class Neighbours:
         given = {one * size + two: score for (one, two), score in scores.items()}
         given |= {two * size + one: score for (one, two), score in scores.items()}
         ones = np.repeat(np.arange(size), np.diff(self.starts))
-        pairs = ones * size + self.other
-        same = ~np.isin(pairs, np.fromiter(given, np.int64, len(given)))
+        kept = ~np.isin(ones * size + self.other, np.fromiter(given, np.int64, len(given)))
         added = {pair: score for pair, score in given.items() if score > 0}
-        every = np.concatenate([pairs[same], np.fromiter(added, np.int64, len(added))])
-        score = np.concatenate(
-            [self.score[same], np.fromiter(added.values(), np.float32, len(added))]
-        )
-        order = np.argsort(every, kind="stable")
-        return Neighbours(
-            starts=np.searchsorted(every[order] // size, np.arange(size + 1)),
-            other=(every[order] % size).astype(np.int32),
-            score=score[order],
+        pairs = np.fromiter(added, np.int64, len(added))
+        return Neighbours.of(
+            np.concatenate([ones[kept], pairs // size]),
+            np.concatenate([self.other[kept], pairs % size]),
+            np.concatenate([self.score[kept], np.fromiter(added.values(), np.float32, len(added))]),
+            size,
         )
 
     def __len__(self) -> int:

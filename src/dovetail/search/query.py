@@ -25,7 +25,7 @@ from dovetail.phrases import MOST_WORDS
 
 if TYPE_CHECKING:
     from dovetail.domain import TableId
-    from dovetail.search.lessons import Lesson
+    from dovetail.search.taught import Lesson
 
 # Words that shape a question and name nothing.
 _STOP_WORDS = frozenset(

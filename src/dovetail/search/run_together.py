@@ -6,17 +6,14 @@ English by those that the catalog itself writes apart. `warehouse` is frequent e
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.util import find_spec
 from typing import Protocol
 
 from dovetail.domain import Table
-from dovetail.names.table_name import qualifier, unqualified, without_affixes
-from dovetail.names.words import ID_WORDS, PREPOSITIONS, Words, spelled, without_table_prefix
-from dovetail.search.word_forms import split
+from dovetail.names.words import ENGLISH_PREPOSITIONS, ID_WORDS, Words, spelled
+from dovetail.search.languages import split
 
 # Shorter words are one word, longer ones are no words.
 _SHORTEST, _LONGEST = 7, 48
@@ -25,12 +22,10 @@ _SHORTEST, _LONGEST = 7, 48
 _LEAST_PART, _LEAST_APART = 4, 2
 # Parts this much more frequent than the whole word say that they were run together.
 _RARER = 200.0
-_SHORT_PARTS = (ID_WORDS | PREPOSITIONS | {"end", "due", "tax", "day", "age", "pay"}) - {"cod"}
+_SHORT_PARTS = (ID_WORDS | ENGLISH_PREPOSITIONS | {"end", "due", "tax", "day", "age", "pay"}) - {
+    "cod"
+}
 _FREQUENT = 5e7
-# Letters of a name in capitals that are left when those of its table are cut off, at least.
-_LEAST_CUT = 3
-_RUN_TOGETHER = re.compile("[A-Z][A-Z0-9]+")
-_PACKAGE = "wordsegment"
 
 
 class Segmenter(Protocol):
@@ -41,16 +36,9 @@ class Segmenter(Protocol):
     def segment(self, text: str) -> list[str]: ...
 
 
-def has_package() -> bool:
-    """Whether English words are known; else names are split by the catalog's own words alone."""
-    return find_spec(_PACKAGE) is not None
-
-
 @cache
-def _english() -> Segmenter | None:
-    if not has_package():
-        return None
-    from wordsegment import Segmenter as Counted
+def _english() -> Segmenter:
+    from wordsegment import Segmenter as Counted  # reads its words when it is made
 
     words = Counted()
     # Without the pairs of words, which matter to sentences and take as long to read again.
@@ -61,14 +49,12 @@ def _english() -> Segmenter | None:
 
 
 def usage() -> Mapping[str, float]:
-    """How often English words are used; nothing where that is not known."""
-    english = _english()
-    return english.unigrams if english else {}
+    """How often English words are used."""
+    return _english().unigrams
 
 
 def run_together(tables: Iterable[Table]) -> dict[str, Words]:
     """The words of a catalog's names that are several words, each with its parts in order."""
-    tables = list(tables)
     names = {name for table in tables for name in (table.name, *(c.name for c in table.columns))}
     written = Counter(word for name in names for word in {*spelled(name).split()})
     apart = {
@@ -81,38 +67,15 @@ def run_together(tables: Iterable[Table]) -> dict[str, Words]:
         for word in sorted(written)
         if _SHORTEST <= len(word) <= _LONGEST and word.isascii() and word.isalpha()
     }
-    shortened = {
-        word: tuple(part for piece in shorter for part in parts.get(piece, (piece,)))
-        for word, shorter in _without_affixes(tables)
-    }
-    return {word: each for word, each in parts.items() if len(each) > 1} | shortened
-
-
-def _without_affixes(tables: Iterable[Table]) -> Iterator[tuple[str, Words]]:
-    """Names of one word without the letters that all tables of a schema, or all columns of a table,
-    begin or end with: FCLIENTP is the client, its CLNOM the name."""
-    schemas: dict[tuple[str, str], list[str]] = defaultdict(list)
-    groups: list[tuple[Sequence[str], Sequence[str]]] = []
-    for table in tables:
-        schemas[table.id.source, qualifier(table.name)].append(unqualified(table.name))
-        columns = [column.name for column in table.columns]
-        if all(map(_RUN_TOGETHER.fullmatch, columns)):
-            groups.append((columns, without_table_prefix(columns)))
-    groups += [(names, without_affixes(names)) for names in schemas.values()]
-    for names, shorter in groups:
-        for name, short in zip(names, shorter, strict=True):
-            left = tuple(spelled(short).split())
-            if short != name and left and len(short) >= _LEAST_CUT:
-                yield "".join(spelled(name).split()), left
+    return {word: each for word, each in parts.items() if len(each) > 1}
 
 
 def _parts(word: str, apart: set[str]) -> Words:
     """The parts of a word; itself where it is one."""
-    english = _english()
     often = usage()
     if often.get(word, 0) >= _FREQUENT:
         return (word,)
-    parts = english.segment(word) if english else [word]
+    parts = _english().segment(word)
     if parts[-1] == "s" and len(parts) > 1:  # a plural that English does not have
         parts.pop()
     pieces = tuple(piece for part in parts for piece in _halves(part, often))

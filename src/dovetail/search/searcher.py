@@ -21,7 +21,7 @@ from dovetail.notes.apply import marked_families, noted_graph, noted_scores
 from dovetail.notes.notes import NO_NOTES, Notes, read_notes
 from dovetail.search.fusion import (
     Coverage,
-    Weights,
+    SignalWeights,
     alike,
     by_itself,
     fuse,
@@ -38,13 +38,12 @@ from dovetail.search.index import (
     open_index,
     refuse_other_models,
 )
-from dovetail.search.lessons import Lesson, Lessons
 from dovetail.search.logical import LogicalJoinGraph, LogicalTables
 from dovetail.search.method_cache import method_cache
 from dovetail.search.neighbours import Neighbours
-from dovetail.search.noted_terms import NotedTerms
 from dovetail.search.query import Query, QueryTerm, clipped, spans, stems
 from dovetail.search.reasons import reasons
+from dovetail.search.taught import Lesson, Lessons, NotedTerms
 from dovetail.search.value_linking import ValueLinker
 from dovetail.settings import Settings
 from dovetail.telemetry import traced
@@ -136,7 +135,7 @@ class Searcher:
         return self.index.numbers
 
     @property
-    def weights(self) -> Weights:
+    def weights(self) -> SignalWeights:
         """How the signals count over this catalog."""
         return self.index.weights
 
@@ -284,14 +283,13 @@ class Searcher:
         what is found for the question.
         """
         queries = map(self.analyse, (question, *looking_for))
-        found = [self.rank(query, self.weights, k) for query in queries if not query.blank]
-        return in_turn(found)[:k]
+        return in_turn([self._ranked(query, k) for query in queries if not query.blank])[:k]
 
-    def rank(self, query: Query, weights: Weights, k: int) -> list[Candidate]:
-        """The `k` tables that come first by some weights of the signals."""
+    def _ranked(self, query: Query, k: int) -> list[Candidate]:
+        """The `k` tables that come first for one query."""
         noted = self._noted_numbers(query)
         with traced("search"):
-            tables, signals = self._signals(query, weights, k, noted)
+            tables, signals = self._signals(query, k, noted)
             scores = fuse(signals)
         ranked = np.lexsort((tables, -scores))
         # What notes name is among the best, in its place.
@@ -313,11 +311,9 @@ class Searcher:
         numbers = np.array(sorted(ranked), dtype=np.int64)
         return numbers if self._allowed is None else numbers[self._allowed[numbers]]
 
-    def _signals(
-        self, query: Query, weights: Weights, k: int, noted: Ints
-    ) -> tuple[Ints, dict[str, Float32s]]:
+    def _signals(self, query: Query, k: int, noted: Ints) -> tuple[Ints, dict[str, Float32s]]:
         """The tables that may be among the best `k` or are noted, and their signals."""
-        cover = Coverage(query.terms, query.value_terms, len(self.catalog))
+        weights, cover = self.weights, Coverage(query.terms, query.value_terms, len(self.catalog))
         leaders = cover.leaders(_POOL, self._allowed)
         if self.index.dense is not None and query.vector is not None:
             leaders.append(self.index.dense.nearest(query.vector, _POOL, self._allowed)[0])

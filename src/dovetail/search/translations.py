@@ -114,8 +114,6 @@ def translations(
     The glossary's meaning comes first. Vectors of words are kept in `folder`.
     """
     often = usage()
-    if not often:
-        return {}
     every = _words(tables, parts)
     words = sorted(word for word in every if often.get(word, 0.0) < _FOREIGN)
     if len(words) < _FEW:

@@ -17,11 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.arrays import Ints, found_in, sorted_pairs
-from dovetail.catalog.checked_arrays import ArrayFile
 from dovetail.catalog.generation import VALUES, Part
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
-from dovetail.catalog.segment import Segment
+from dovetail.catalog.segment import ArrayFile, Segment
 from dovetail.domain import Kind
 from dovetail.errors import DamagedError
 from dovetail.hashing import Hashes, hash_text, text_array

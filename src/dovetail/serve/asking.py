@@ -7,17 +7,18 @@ often, and what is counted stays with the server.
 
 from __future__ import annotations
 
-import json
-import os
-import sys
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dovetail.answer.pool import Pool, never
+from pydantic import BaseModel, TypeAdapter
+
+from dovetail.answer.pool import Pool
 from dovetail.api.catalog import Catalog
+from dovetail.called_off import CALLED_OFF, Cancelled, never
 from dovetail.errors import (
     AmbiguousTableError,
     CatalogError,
@@ -29,8 +30,18 @@ from dovetail.errors import (
     QueryError,
     UsageError,
 )
+from dovetail.process import Caller
 from dovetail.serve.live_catalog import LiveCatalog
-from dovetail.serve.views import JoinDetail, join, joins_among, named_set, ranked, set_json, told
+from dovetail.serve.views import (
+    JoinDetail,
+    RankedTable,
+    join,
+    joins_among,
+    message_of,
+    named_set,
+    ranked,
+    set_json,
+)
 from dovetail.settings import Settings
 
 # What an error of ours is over HTTP, the first that fits.
@@ -40,10 +51,14 @@ _STATUS: tuple[tuple[type[DovetailError], int], ...] = (
 )  # fmt: skip
 # What a reply may take, a language model's time included, and how long it may be.
 _SECONDS, _BYTES = 900.0, 64 << 20
+# Seconds that a process has although its caller has gone: beginning anew takes longer than most
+# questions do.
+_GRACE = 5.0
 ASK, GIVEN, SEARCH, CANDIDATES = "ask", "set", "search", "candidates"
+_RANKING = TypeAdapter(list[RankedTable])
 
 
-class RefusedError(DovetailError):
+class ProcessError(DovetailError):
     """What a process says of a question that it could not answer, and its status over HTTP."""
 
     def __init__(self, status: int, detail: str) -> None:
@@ -53,7 +68,7 @@ class RefusedError(DovetailError):
 
 def status_of(error: DovetailError) -> int:
     """What an error of ours is over HTTP."""
-    if isinstance(error, RefusedError):
+    if isinstance(error, ProcessError):
         return error.status
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
 
@@ -77,11 +92,13 @@ class Asking:
         where = [str(self.folder), asdict(self._live.settings), self._live.tables]
         request = {"catalog": where, "kind": kind, "tables": list(tables), "asked": asked}
         try:
-            header, body = self._pool.ask(request, seconds=_SECONDS, most=_BYTES, cancelled=never)
+            header, body = self._pool.ask(
+                request, seconds=_SECONDS, most=_BYTES, cancelled=_long_gone(CALLED_OFF.get())
+            )
         except LimitError:
-            raise RefusedError(503, "the process that looks for tables ended; ask again") from None
+            raise ProcessError(503, "the process that looks for tables ended; ask again") from None
         if "status" in header:
-            raise RefusedError(header["status"], header["detail"])
+            raise ProcessError(header["status"], header["detail"])
         return body
 
     def close(self) -> None:
@@ -93,6 +110,12 @@ class Asking:
         self.reply(SEARCH, (), {"question": "tables", "k": 1, "looking_for": ()})
 
 
+def _long_gone(called_off: Cancelled) -> Cancelled:
+    """The same, as soon as a process is not worth keeping for it."""
+    until = time.monotonic() + _GRACE
+    return called_off if called_off is never else lambda: time.monotonic() > until and called_off()
+
+
 def _ask(catalog: Catalog, asked: dict[str, Any]) -> bytes:
     return set_json(catalog, catalog.ask(**asked)).model_dump_json().encode()
 
@@ -102,22 +125,23 @@ def _given(catalog: Catalog, asked: dict[str, Any]) -> bytes:
     return set_json(catalog, found).model_dump_json().encode()
 
 
-def _search(catalog: Catalog, asked: dict[str, Any]) -> bytes:
-    found = catalog.search(asked["question"], asked["k"], looking_for=asked["looking_for"])
-    return _listed(ranked(catalog, one).model_dump_json() for one in found)
+class Found(BaseModel):
+    """What search finds, and how it joins."""
+
+    search: list[RankedTable]
+    joins: list[JoinDetail]
 
 
 def _candidates(catalog: Catalog, asked: dict[str, Any]) -> bytes:
-    """What search finds, and how it joins."""
     found = catalog.search(asked["question"], asked["k"], looking_for=asked["looking_for"])
-    tables = _listed(ranked(catalog, one).model_dump_json() for one in found)
     edges = joins_among(catalog, (one.id for one in found))
-    joins = _listed(join(edge, JoinDetail).model_dump_json() for edge in edges)
-    return b'{"search":' + tables + b',"joins":' + joins + b"}"
+    joins = [join(edge, JoinDetail) for edge in edges]
+    return Found(search=ranked(catalog, found, RankedTable), joins=joins).model_dump_json().encode()
 
 
-def _listed(parts: Any) -> bytes:
-    return ("[" + ",".join(parts) + "]").encode()
+def _search(catalog: Catalog, asked: dict[str, Any]) -> bytes:
+    found = catalog.search(asked["question"], asked["k"], looking_for=asked["looking_for"])
+    return _RANKING.dump_json(ranked(catalog, found, RankedTable))
 
 
 _REPLIES: dict[str, Callable[[Catalog, dict[str, Any]], bytes]] = {
@@ -127,12 +151,9 @@ _REPLIES: dict[str, Callable[[Catalog, dict[str, Any]], bytes]] = {
 
 def main() -> None:
     """Answer requests, each a line of JSON, until there are no more."""
-    answers = os.dup(1)
-    os.dup2(2, 1)  # what a library prints must not end up between the answers
     live: LiveCatalog | None = None
-    _send(answers, {"ready": True}, b"")
-    for line in sys.stdin.buffer:
-        request = json.loads(line)
+    caller = Caller()
+    for request in caller.requests():
         folder, settings, tables = request["catalog"]
         header: dict[str, Any] = {"last": False}
         try:
@@ -140,20 +161,14 @@ def main() -> None:
             body = _REPLIES[request["kind"]](live.current(request["tables"]), request["asked"])
         except DovetailError as error:
             body = b""
-            header |= {"status": status_of(error), "detail": told(error, Path(folder))}
-        _send(answers, header | {"bytes": len(body)}, body)
+            header |= {"status": status_of(error), "detail": message_of(error, Path(folder))}
+        caller.send(header | {"bytes": len(body)}, body)
 
 
 def _settings(given: dict[str, Any]) -> Settings:
     return Settings().but(
         **{name: tuple(one) if isinstance(one, list) else one for name, one in given.items()}
     )
-
-
-def _send(answers: int, header: dict[str, Any], body: bytes) -> None:
-    unsent = memoryview(json.dumps(header).encode() + b"\n" + body)
-    while unsent:
-        unsent = unsent[os.write(answers, unsent) :]
 
 
 if __name__ == "__main__":

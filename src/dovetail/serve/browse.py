@@ -1,5 +1,5 @@
-"""The tables of a catalog as a list to sort and filter, and where a text stands in it: in names of
-columns and in cells.
+"""What there is to look at: tables, families, joins, key domains and paths; and where a text is, in
+names of columns and in cells.
 """
 
 from __future__ import annotations
@@ -12,10 +12,30 @@ from fastapi import FastAPI, Query, Request
 from pydantic import BaseModel
 
 from dovetail.api.catalog import Catalog
-from dovetail.serve.views import safe
+from dovetail.serve.pile import Piles, PileView, logical_joins, logical_tables
+from dovetail.serve.views import (
+    JoinDetail,
+    KeyDomainView,
+    TableDetail,
+    TableFamily,
+    find_table,
+    join,
+    named,
+    safe,
+)
+from dovetail.serve.views import table as table_detail
 from dovetail.text import one_line
 
 _HOLDS = "holds "
+Name = Annotated[str, Query(min_length=1, max_length=1_000)]
+CatalogOf = Callable[[Request], Catalog]
+
+
+class Listed(BaseModel):
+    """Some of the tables, and how many there are."""
+
+    total: int
+    tables: list[str]
 
 
 class Listing(BaseModel):
@@ -39,8 +59,8 @@ class Hit(BaseModel):
     why: str
 
 
-def add_browsing(app: FastAPI, catalog_of: Callable[[Request], Catalog]) -> None:
-    """Serve the list of tables and the search in it; `catalog_of` gives what a caller may see."""
+def add_browsing(app: FastAPI, catalog_of: CatalogOf) -> None:
+    """Serve what a catalog has; `catalog_of` gives what a caller may see."""
 
     @app.get("/api/v1/listing")
     def listing(request: Request) -> Listing:
@@ -56,26 +76,90 @@ def add_browsing(app: FastAPI, catalog_of: Callable[[Request], Catalog]) -> None
         """The tables that hold a text as a value, and those with a column that is called so."""
         return _hits(catalog_of(request), q, limit)
 
+    _add_tables(app, catalog_of)
+    _add_joins(app, catalog_of)
+
+
+def _add_tables(app: FastAPI, catalog_of: CatalogOf) -> None:
+    @app.get("/api/v1/tables")
+    def list_tables(
+        request: Request,
+        limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+        offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+        like: Annotated[str, Query(max_length=1_000)] = "",
+    ) -> Listed:
+        """The ids of the tables, in order; with `like`, of those whose id contains it."""
+        wanted = like.strip().casefold()
+        ids = [one_line(str(table)) for table in catalog_of(request).ids]
+        fitting = [table for table in ids if wanted in table.casefold()]
+        return Listed(total=len(fitting), tables=fitting[offset : offset + limit])
+
+    @app.get("/api/v1/tables/{table:path}")
+    def table(request: Request, table: str) -> TableDetail:
+        """A table with its columns, copies and partitions."""
+        return table_detail(catalog_of(request), table, TableDetail)
+
+    @app.get("/api/v1/families")
+    def families(
+        request: Request, limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000
+    ) -> list[TableFamily]:
+        """Tables that are one logical table: copies, partitions, histories, views."""
+        catalog = catalog_of(request)
+        listed = named(catalog, catalog.families().to_list()[:limit])
+        return [TableFamily.model_validate(one) for one in listed]
+
+
+def _add_joins(app: FastAPI, catalog_of: CatalogOf) -> None:
+    @app.get("/api/v1/joins")
+    def joins(
+        request: Request,
+        table: Name | None = None,
+        least: Annotated[float, Query(ge=0, le=1)] = 0.5,
+        limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
+    ) -> list[JoinDetail]:
+        """The joins above a score, the surest first: of one table, or of all."""
+        catalog = catalog_of(request)
+        at = None if table is None else find_table(catalog, table).id
+        return [join(edge, JoinDetail) for edge in catalog.joins(at, least=least)[:limit]]
+
+    @app.get("/api/v1/domains")
+    def domains(
+        request: Request,
+        table: Name | None = None,
+        limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
+    ) -> list[KeyDomainView]:
+        """Which columns hold the same identifiers, where these are made, and what matches none."""
+        catalog = catalog_of(request)
+        at = None if table is None else find_table(catalog, table).id
+        listed = (domain.to_dict() for domain in catalog.domains(at)[:limit])
+        return [KeyDomainView.model_validate(safe(domain)) for domain in listed]
+
+    @app.get("/api/v1/path")
+    def path(request: Request, start: Name, end: Name) -> list[JoinDetail]:
+        """The surest chain of joins from one table to another; empty where there is none."""
+        catalog = catalog_of(request)
+        first, last = (find_table(catalog, name).id for name in (start, end))
+        return [join(edge, JoinDetail) for edge in catalog.path(first, last)]
+
+    piles = Piles()
+
+    @app.get("/api/v1/pile")
+    def pile(request: Request) -> PileView:
+        """The whole join graph as a drawing: families folded, every table with its place."""
+        return piles.of(catalog_of(request))
+
 
 def _listing(catalog: Catalog) -> Listing:
-    families, tables = catalog.families(), catalog.reader.records.tables
-    sizes = zip(tables["rows"].to_pylist(), tables["columns"].to_pylist(), strict=True)
+    tables, records = logical_tables(catalog), catalog.reader.records.tables
+    sizes = zip(records["rows"].to_pylist(), records["columns"].to_pylist(), strict=True)
     size = dict(zip(catalog.ids, sizes, strict=True))
-    kept = list(dict.fromkeys(families.canonical(table) for table in catalog.ids))
-    pairs = {frozenset(map(families.canonical, pair)) for pair in catalog.join_graph().pairs()}
-    joins = Counter(table for pair in pairs if len(pair) > 1 for table in pair)
-    family = {table: families.of(table) for table in kept}
+    joins = Counter(table for pair in logical_joins(catalog) for table in pair)
     return Listing(
-        ids=[one_line(str(table)) for table in kept],
-        rows=[int(size[table][0]) for table in kept],
-        columns=[int(size[table][1]) for table in kept],
-        joins=[joins[table] for table in kept],
-        also=[
-            [one_line(str(one)) for one in family[table].tables if one != table]  # type: ignore[union-attr]
-            if family[table] is not None
-            else []
-            for table in kept
-        ],
+        ids=[one_line(str(table)) for table in tables],
+        rows=[int(size[table][0]) for table in tables],
+        columns=[int(size[table][1]) for table in tables],
+        joins=[joins[table] for table in tables],
+        also=list(tables.values()),
         total=len(catalog),
     )
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-import ipaddress
 import json
 import re
 import secrets
 import sys
 import time
 import tomllib
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections import deque
+from collections.abc import Iterator, Mapping
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -24,20 +26,19 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from dovetail.called_off import CALLED_OFF, Cancelled
 from dovetail.errors import DovetailError, UsageError
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 VARIABLE = "DOVETAIL_TOKENS"
 _HASH = re.compile(r"[0-9a-f]{64}")
 _OF_NOTHING = hashlib.sha256(b"").hexdigest()
 _TOKEN_KEYS = frozenset(("name", "sha256", "tables", "notes"))
-_OPEN = ("/api/v1/health",)
+# What needs no token.
+OPEN = ("/api/v1/health",)
 # The page and its files: there is no data in them, so anybody may load them.
 PAGE_PREFIX = "/page/"
 _PAGE_HEADERS = {
@@ -59,6 +60,10 @@ _HEADERS = {
 }
 # Seconds over which the requests of a caller are counted.
 _WINDOW = 60.0
+# Callers whose requests are counted at most: without tokens each address is one.
+_REMEMBERED = 10_000
+# Seconds in which a busy server says whether a caller has gone.
+_TOLD_IN = 5.0
 # Digits of a length that can be within any limit.
 _DIGITS = 12
 
@@ -200,7 +205,7 @@ class Guarded:
 
     def __init__(
         self,
-        app: App,
+        app: ASGIApp,
         access: Access,
         limits: RequestLimits,
         metrics: Metrics,
@@ -215,7 +220,7 @@ class Guarded:
         self._metrics = metrics
         self._log = log
         self._under_way = 0
-        self._asked: dict[str, list[float]] = {}
+        self._asked: dict[str, deque[float]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -238,22 +243,31 @@ class Guarded:
             await send(message)
 
         scope.setdefault("state", {})["request_id"] = number
-        self._under_way += 1
-        self._metrics.under_way.set(self._under_way)
         try:
             problem = self._refused(scope, answered)
             if problem is not None:
-                await _answer(sending, *problem, number)
+                await _reply(*problem, number)(scope, receive, sending)
             else:
-                await self._app(scope, self._bounded(receive, answered), sending)
+                CALLED_OFF.set(_gone(scope, receive))
+                with self._place("caller" in scope["state"]):
+                    await self._app(scope, self._bounded(receive, answered), sending)
             if (cut := answered["cut"]) is not None:
                 answered["cut"] = None
                 status, detail = cut
-                await _answer(sending, status, detail, {}, number)
+                await _reply(status, detail, {}, number)(scope, receive, sending)
         finally:
-            self._under_way -= 1
+            self._record(scope, answered, time.perf_counter() - started, number)
+
+    @contextmanager
+    def _place(self, one: bool) -> Iterator[None]:
+        """Count a caller's request as `one` under way; what anybody may load takes no place."""
+        self._under_way += one
+        self._metrics.under_way.set(self._under_way)
+        try:
+            yield
+        finally:
+            self._under_way -= one
             self._metrics.under_way.set(self._under_way)
-            self._note(scope, answered, time.perf_counter() - started, number)
 
     def _refused(
         self, scope: Scope, answered: dict[str, Any]
@@ -263,7 +277,7 @@ class Guarded:
         if self._hosts and _host_name(headers.get("host", b"")) not in self._hosts:
             # A page elsewhere may have its own name lead to this machine, and so read what is here.
             return 421, "this server is asked by the name it listens at", {}
-        if scope["path"] in _OPEN or is_page(scope["path"]):
+        if scope["path"] in OPEN or is_page(scope["path"]):
             return None
         host = (scope.get("client") or ("unknown",))[0]
         given = headers.get("authorization")
@@ -273,9 +287,9 @@ class Guarded:
             return 401, str(error), {"www-authenticate": "Bearer"}
         answered["caller"] = caller.name
         scope["state"]["caller"] = caller
-        if self._under_way > self._limits.at_once:
+        if self._under_way >= self._limits.at_once:
             return 503, "too many requests at once; try again", {"retry-after": "1"}
-        if not self._counted(caller.name):
+        if not self._within_limit(caller.name):
             most = f"more than {self._limits.per_minute:,} requests a minute"
             return 429, most, {"retry-after": "10"}
         length = headers.get("content-length", b"0").lstrip(b"0") or b"0"
@@ -288,16 +302,22 @@ class Guarded:
     def _too_large(self) -> tuple[int, str]:
         return 413, f"the body has more than {self._limits.body:,} bytes"
 
-    def _counted(self, caller: str) -> bool:
+    def _within_limit(self, caller: str) -> bool:
         """Count a request of a caller; whether it is within the limit of the last minute."""
         now = time.monotonic()
-        asked = self._asked.setdefault(caller, [])
+        asked = self._asked.pop(caller, deque())
         while asked and asked[0] < now - _WINDOW:
-            asked.pop(0)
-        if len(asked) >= self._limits.per_minute:
-            return False
-        asked.append(now)
-        return True
+            asked.popleft()
+        within = len(asked) < self._limits.per_minute
+        if within:
+            asked.append(now)
+        if asked:
+            self._asked[caller] = asked  # behind all others: who asked longest ago is first
+        while (first := next(iter(self._asked), None)) is not None:
+            if len(self._asked) <= _REMEMBERED and self._asked[first][-1] >= now - _WINDOW:
+                break
+            del self._asked[first]
+        return within
 
     def _bounded(self, receive: Receive, answered: dict[str, Any]) -> Receive:
         """The same, but a body ends where it grows beyond its limit, or takes too long to come.
@@ -326,7 +346,7 @@ class Guarded:
 
         return bounded
 
-    def _note(self, scope: Scope, answered: dict[str, Any], seconds: float, number: str) -> None:
+    def _record(self, scope: Scope, answered: dict[str, Any], seconds: float, number: str) -> None:
         route = scope.get("route")
         path = str(getattr(route, "path", "other"))
         self._metrics.requests.labels(path, answered["status"]).inc()
@@ -340,19 +360,23 @@ class Guarded:
             sys.stderr.write(json.dumps(line) + "\n")
 
 
-async def _answer(
-    send: Send, status: int, detail: str, headers: dict[str, str], number: str
-) -> None:
-    body = json.dumps(problem(status, detail, number)).encode()
-    listed = {"content-type": "application/problem+json", **headers}
-    await send(
-        {
-            "type": "http.response.start",
-            "status": status,
-            "headers": [(name.encode(), value.encode()) for name, value in listed.items()],
-        }
-    )
-    await send({"type": "http.response.body", "body": body})
+def _reply(status: int, detail: str, headers: dict[str, str], number: str) -> Response:
+    body = json.dumps(problem(status, detail, number))
+    return Response(body, status, headers, media_type="application/problem+json")
+
+
+def _gone(scope: Scope, receive: Receive) -> Cancelled:
+    """Whether the caller of a request has gone, as any thread but the server's own may ask."""
+    request, loop = Request(scope, receive), asyncio.get_running_loop()
+
+    def gone() -> bool:
+        if not loop.is_closed():
+            told = asyncio.run_coroutine_threadsafe(request.is_disconnected(), loop)
+            with suppress(TimeoutError, CancelledError):
+                return told.result(_TOLD_IN)
+        return loop.is_closed()
+
+    return gone
 
 
 def _host_name(header: bytes) -> str | None:
@@ -372,16 +396,6 @@ def problem(status: int, detail: str, number: str) -> dict[str, object]:
         "detail": detail,
         "request_id": number,
     }
-
-
-def is_this_machine(host: str) -> bool:
-    """Whether only programs of this machine reach an address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def is_page(path: str) -> bool:

@@ -19,6 +19,7 @@ from dovetail.domain.schema import ddl
 from dovetail.errors import DovetailError, MissingExtraError, UsageError
 from dovetail.notes.notes import note
 from dovetail.prompts import read_prompt
+from dovetail.serve import is_this_machine
 from dovetail.serve.descriptions import (
     MOST_DESCRIBED,
     Descriptions,
@@ -28,7 +29,6 @@ from dovetail.serve.descriptions import (
     save,
     to_describe,
 )
-from dovetail.serve.guarded import is_this_machine
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.views import (
     LONGEST_PHRASE,
@@ -41,10 +41,10 @@ from dovetail.serve.views import (
     find_table,
     found_tables,
     join,
+    message_of,
     ranked,
     safe,
     sampled_rows,
-    told,
 )
 from dovetail.serve.views import table as table_detail
 from dovetail.text import one_line, sql_of_model
@@ -67,6 +67,8 @@ _WRITES = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
 _MOST_TABLES, _MOST_FOUND, _MOST_ROWS, _MOST_LISTED = 20, 50, 200, 2_000
+# Agents that are served over HTTP at once; one that asks nothing for half an hour is forgotten.
+MOST_SESSIONS = 256
 # How sure the joins of a path are at least that is told where no surer one leads on.
 _GUESS = 0.2
 
@@ -188,8 +190,7 @@ def _add_finding(server: Server, live: LiveCatalog) -> None:
 
         def search(catalog: Catalog) -> Ranked:
             candidates = catalog.search(question, limit, looking_for=looking_for)
-            listed = (ranked(catalog, one) for one in candidates)
-            return Ranked(tables=[RankedBrief.model_validate(one.model_dump()) for one in listed])
+            return Ranked(tables=ranked(catalog, candidates, RankedBrief))
 
         return _short(await _on(live, search))
 
@@ -324,27 +325,29 @@ def _tool(
     """Offer a function as a tool; its docstring, without the blanks of its lines, says what for."""
 
     def offer(function: Callable[..., Any]) -> Callable[..., Any]:
-        told = " ".join((function.__doc__ or "").split())
-        return server.tool(description=told, annotations=annotations)(function)
+        description = " ".join((function.__doc__ or "").split())
+        return server.tool(description=description, annotations=annotations)(function)
 
     return offer
 
 
 def _short(result: BaseModel) -> CallToolResult:
     """A result in few characters: no blanks between keys, and no keys that say nothing."""
-    told = result.model_dump(mode="json", exclude_defaults=True)
-    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
-    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=told)
+    document = result.model_dump(mode="json", exclude_defaults=True)
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    return CallToolResult(
+        content=[TextContent(type="text", text=text)], structured_content=document
+    )
 
 
 async def _on(
-    live: LiveCatalog, work: Callable[[Catalog], T], told_as: type[Exception] = ToolError
+    live: LiveCatalog, work: Callable[[Catalog], T], raised_as: type[Exception] = ToolError
 ) -> T:
     """Do some work on the catalog in a thread; an error of ours is told, without the folder."""
     try:
         return await anyio.to_thread.run_sync(partial(_run, live, work))
     except DovetailError as error:
-        raise told_as(told(error, live.folder)) from None
+        raise raised_as(message_of(error, live.folder)) from None
 
 
 def _run(live: LiveCatalog, work: Callable[[Catalog], T]) -> T:
@@ -365,4 +368,4 @@ def serve_mcp(live: LiveCatalog, http: str | None, *, notes: bool = False) -> No
             f"--http {http} can be reached from other machines, and agents have no login there: "
             "leave the address at 127.0.0.1, and put what asks for one before it"
         )
-    server.run("streamable-http", host=host.strip("[]"), port=int(port))
+    server.run("streamable-http", host=host.strip("[]"), port=int(port), max_sessions=MOST_SESSIONS)

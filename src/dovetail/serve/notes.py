@@ -147,10 +147,14 @@ def _require_writable(request: Request) -> None:
         raise HTTPException(403, detail)
 
 
+def _entries(whole: Catalog) -> list[Entry]:
+    file = whole.reader.notes_file
+    return [] if file is None else read_entries(file)[0]
+
+
 def _visible(whole: Catalog, seen: Catalog) -> list[Entry]:
     """The entries that are about tables which somebody sees: all, if that is the whole catalog."""
-    entries = [] if whole.reader.notes_file is None else read_entries(whole.reader.notes_file)[0]
-    about = tables_of_entries(entries, whole.reader)
+    about = tables_of_entries(_entries(whole), whole.reader)
     if seen is whole:
         return list(about)
     own = set(seen.ids)
@@ -167,7 +171,6 @@ def _require_own(entry: Entry, whole: Catalog, seen: Catalog) -> None:
     if not tables or not tables <= set(seen.ids):
         raise UsageError("name the tables that this note is about, each as source::name")
     seen_keys = {(one.section, one.key) for one in _visible(whole, seen)}
-    entries = read_entries(whole.reader.notes_file)[0] if whole.reader.notes_file else []
-    hidden = {(one.section, one.key) for one in entries} - seen_keys
+    hidden = {(one.section, one.key) for one in _entries(whole)} - seen_keys
     if (entry.section, entry.key) in hidden:
         raise UsageError("this cannot be noted; say it in other words")

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from threading import Lock
 from weakref import WeakKeyDictionary
 
@@ -91,9 +92,8 @@ class Piles:
 
 def pile_view(catalog: Catalog) -> PileView:
     """Fold families, keep what can be drawn, group it and give every table its place."""
-    families = catalog.families()
-    logical = list(dict.fromkeys(families.canonical(table) for table in catalog.ids))
-    edges = _edges(catalog.join_graph().pairs(), families.canonical)
+    logical = logical_tables(catalog)
+    edges = dict(islice(logical_joins(catalog).items(), MOST_EDGES))
     many = Counter(table for pair in edges for table in pair)
     kept = sorted(sorted(logical, key=lambda table: (-many[table], table))[:MOST_TABLES])
     place = {table: at for at, table in enumerate(kept)}
@@ -105,19 +105,13 @@ def pile_view(catalog: Catalog) -> PileView:
     groups = groups_of([table.source for table in kept], drawn)
     laid = layout(groups, drawn)
     rows = dict(zip(catalog.ids, catalog.reader.records.tables["rows"].to_pylist(), strict=True))
-    folded = {table: families.of(table) for table in kept}
     return PileView(
         ids=[one_line(str(table)) for table in kept],
         rows=[int(rows[table]) for table in kept],
         x=laid.x,
         y=laid.y,
         group=list(groups.of),
-        also=[
-            [one_line(str(one)) for one in family.tables if one != table][:_MEMBERS]
-            if (family := folded[table]) is not None and family.canonical == table
-            else []
-            for table in kept
-        ],
+        also=[logical[table][:_MEMBERS] for table in kept],
         edges=drawn,
         groups=_groups(groups, kept, many, catalog.reader.source_names, laid.discs),
         total=len(catalog),
@@ -125,13 +119,23 @@ def pile_view(catalog: Catalog) -> PileView:
     )
 
 
-def _edges(pairs: Mapping[Pair, float], logical: Callable[[TableId], TableId]) -> dict[Pair, float]:
+def logical_tables(catalog: Catalog) -> dict[TableId, list[str]]:
+    """The tables that stand for their families, each with the ids of the other members."""
+    families = catalog.families()
+    members = {family.canonical: family.tables for family in families}
+    logical = dict.fromkeys(families.canonical(table) for table in catalog.ids)
+    return {
+        table: [one_line(str(one)) for one in members.get(table, ()) if one != table]
+        for table in logical
+    }
+
+
+def logical_joins(catalog: Catalog) -> dict[Pair, float]:
     """The surest score between every two logical tables that join, the surest first."""
+    canonical = catalog.families().canonical
     found: dict[Pair, float] = {}
-    for (left, right), score in pairs.items():
-        if len(found) >= MOST_EDGES:
-            break
-        a, b = sorted((logical(left), logical(right)))
+    for (left, right), score in catalog.join_graph().pairs().items():
+        a, b = sorted((canonical(left), canonical(right)))
         if a != b:
             found.setdefault((a, b), score)
     return found

@@ -10,15 +10,13 @@ from typing import Literal
 
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as parquet
-from anyio import from_thread
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from dovetail.answer.pool import CALLED_OFF
 from dovetail.answer.results import Answer
 from dovetail.api.catalog import Catalog
-from dovetail.domain import Table, TableSet
+from dovetail.domain import TableSet
 from dovetail.errors import NotFoundError, UsageError
 from dovetail.serve.query_parts import Name, QueryParts
 from dovetail.serve.views import Rows, answer_rows, find_table, named_set, safe
@@ -88,11 +86,6 @@ class JoinRows(BaseModel):
 def add_queries(app: FastAPI, catalog_of: Callable[[Request], Catalog]) -> None:
     """Write, run and check queries; `catalog_of` gives what a caller may see."""
 
-    def asked_by(request: Request) -> Catalog:
-        """The same, for what runs queries: they end where the caller has gone."""
-        CALLED_OFF.set(lambda: from_thread.run(request.is_disconnected))
-        return catalog_of(request)
-
     @app.post("/api/v1/query")
     def query(request: Request, wanted: Writing) -> Written:
         """SQL for parts that you changed: columns, conditions, groups, an order."""
@@ -106,15 +99,15 @@ def add_queries(app: FastAPI, catalog_of: Callable[[Request], Catalog]) -> None:
 
         A query whose caller has gone ends.
         """
-        catalog = asked_by(request)
+        catalog = catalog_of(request)
         if (wanted.sql is None) == (wanted.question is None):
             raise UsageError("give either sql or question")
-        if wanted.sql is None:
-            _refuse_billed(catalog, wanted)
-            done = catalog.answer(str(wanted.question))
+        if wanted.question is not None:
+            done = catalog.answer(_asked(catalog, wanted.question, wanted))
         else:
-            tables = None if wanted.tables is None else _tables(catalog, wanted.tables)
-            done = catalog.sql(sql_of_model(wanted.sql), tables)
+            named = wanted.tables
+            tables = None if named is None else [find_table(catalog, name) for name in named]
+            done = catalog.sql(sql_of_model(str(wanted.sql)), tables)
         if wanted.format != "json":
             return _file(done, wanted.format)
         seconds = round(sum(done.seconds.values()), 4)
@@ -125,7 +118,7 @@ def add_queries(app: FastAPI, catalog_of: Callable[[Request], Catalog]) -> None:
     @app.post("/api/v1/joins/check")
     def check_join(request: Request, named: JoinNamed) -> JoinRows:
         """A join held against the rows of its tables: partners, orphans, what it multiplies."""
-        catalog = asked_by(request)
+        catalog = catalog_of(request)
         left, right = (find_table(catalog, name).id for name in (named.left, named.right))
         for edge in catalog.joins(left, least=0):
             if {edge.left, edge.right} == {left, right} and list(edge.columns) == named.columns:
@@ -139,21 +132,23 @@ def written(found: TableSet) -> Written:
     return Written(sql=sql_lines(found.skeleton), reading=one_line(found.reading), parts=parts)
 
 
-def _refuse_billed(catalog: Catalog, wanted: Answering) -> None:
-    """Raise an error where a question would run a query that somebody pays for, unasked."""
-    if wanted.run or not (billed := catalog.billed):
-        return
-    sources = {table.id.source for table in catalog.ask(str(wanted.question)).tables} & billed
+def _asked(catalog: Catalog, question: str, wanted: Answering) -> TableSet:
+    """The set of a question, or that of the tables that its caller names.
+
+    An error where its query would run on sources that somebody pays for, unasked.
+    """
+    if wanted.tables is None:
+        found = catalog.ask(question)
+    else:
+        found = catalog.completed(named_set(catalog, question, wanted.tables))
+    sources = set() if wanted.run else {table.source for table in found} & catalog.billed
     if sources:
         raise UsageError(
             f"{' and '.join(sorted(sources))} {'bill' if len(sources) > 1 else 'bills'} for "
             "queries, so none is run by itself: say "
             "run=true, give sql, or set run_billed"
         )
-
-
-def _tables(catalog: Catalog, names: list[str]) -> list[Table]:
-    return [find_table(catalog, name) for name in names]
+    return found
 
 
 def _file(done: Answer, kind: str) -> Response:

@@ -14,12 +14,16 @@ _COMPARED = Literal[
 
 
 class ItemPart(BaseModel):
-    """What is returned, grouped or sorted by: a column, or a function of it; rows without one."""
+    """What is returned, grouped or sorted by: a column, or a function of it; rows without one.
+
+    `unit` is the time that dates are grouped by.
+    """
 
     table: Name
     column: Name | None = None
     function: Literal["", "count", "sum", "avg", "max", "min"] = ""
     distinct: bool = False
+    unit: Literal["", "year", "quarter", "month", "week", "day"] = ""
     words: str = ""
 
 

@@ -1,29 +1,28 @@
-"""The REST interface: the catalog over HTTP, as JSON, with OpenAPI; and the page that shows it.
+"""The REST interface: the catalog over HTTP, as JSON, with OpenAPI.
 
-The page is plain files, served as they are in the package, to anybody: there is no data in them;
-what it shows it asks the REST interface for, with the token of whoever looks at it. Nothing is
-fetched from elsewhere, and no script runs that is not a file here.
+FastAPI describes the routes; what every request passes before it meets one (`guarded.py`) it cannot
+know, so that is added for those who generate clients: who may ask, and the problem that comes back
+where something is wrong (RFC 9457).
 """
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any
 
-from dovetail.errors import (
-    DovetailError,
-    MissingExtraError,
-)
+from dovetail.errors import DovetailError, MissingExtraError
 
 try:
     from fastapi import FastAPI, Query, Request
     from fastapi.exceptions import RequestValidationError
-    from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
+    from fastapi.openapi.utils import get_openapi
+    from fastapi.responses import JSONResponse, Response, StreamingResponse
+    from fastapi.routing import APIRoute
     from prometheus_client import generate_latest
     from pydantic import BaseModel, Field
     from starlette.exceptions import HTTPException
@@ -36,37 +35,19 @@ from dovetail.names.table_name import unqualified
 from dovetail.names.words import spelled
 from dovetail.serve.asking import ASK, CANDIDATES, GIVEN, SEARCH, Asking, status_of
 from dovetail.serve.browse import add_browsing
-from dovetail.serve.bundle import PAGE, bundles
-from dovetail.serve.guarded import (
-    PAGE_PREFIX,
-    Access,
-    Caller,
-    Guarded,
-    Metrics,
-    RequestLimits,
-    problem,
-)
+from dovetail.serve.bundle import add_page
+from dovetail.serve.guarded import OPEN, Access, Caller, Guarded, Metrics, RequestLimits, problem
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.notes import add_descriptions, add_notes, may_write
-from dovetail.serve.openapi import EVENTS, describe, operation_id
-from dovetail.serve.pile import Piles, PileView
 from dovetail.serve.query import add_queries
 from dovetail.serve.views import (
     LONGEST_PHRASE,
     MOST_PHRASES,
-    JoinDetail,
-    KeyDomainView,
     RankedTable,
-    TableDetail,
-    TableFamily,
     TableSetDetail,
-    find_table,
-    join,
-    named,
+    message_of,
     safe,
-    told,
 )
-from dovetail.serve.views import table as table_detail
 from dovetail.text import CONFIDENCE, one_line
 
 # Candidates of a search that nobody gave a number for: as many as `graph` looks at.
@@ -74,8 +55,19 @@ _CANDIDATES = 16
 # How many are told, how many joins are looked at, and what a name must be to stand in a sentence.
 _MANY, _LOOKED_AT = 4, 200
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z_]{2,39}")
+# What a request may meet, by status.
+_PROBLEMS = (400, 401, 403, 404, 413, 422, 429, 502, 503)
+_SCHEME = "token"
+# How server-sent events are described: OpenAPI has no word for a stream of them.
+_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Server-sent events, each `event: NAME` and `data: JSON`: `search` (a list "
+        "of RankedTable), `joins` (a list of JoinDetail), `set` (a TableSetDetail), `end`; or "
+        "`problem` (a Problem), which ends the stream.",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    }
+}
 Text = Annotated[str, Query(min_length=1, max_length=4_000)]
-Name = Annotated[str, Query(min_length=1, max_length=1_000)]
 Phrases = Annotated[
     tuple[Annotated[str, Field(max_length=LONGEST_PHRASE)], ...], Query(max_length=MOST_PHRASES)
 ]
@@ -104,11 +96,14 @@ class Given(BaseModel):
     tables: list[str] = Field(min_length=1, max_length=50, examples=[["orders", "customers"]])
 
 
-class Listed(BaseModel):
-    """Some of the tables, and how many there are."""
+class Problem(BaseModel):
+    """What went wrong (RFC 9457): `detail` says it in a line, with what to do."""
 
-    total: int
-    tables: list[str]
+    type: str
+    title: str
+    status: int
+    detail: str
+    request_id: str
 
 
 class About(BaseModel):
@@ -163,17 +158,15 @@ def rest_app(
         openapi_url="/api/v1/openapi.json",
         docs_url=None,
         redoc_url=None,
-        generate_unique_id_function=operation_id,
+        generate_unique_id_function=_operation_id,
     )
-    describe(app)
+    _describe(app)
     metrics = Metrics()
     metrics.generations.set_function(lambda: live.generations)
     _add_errors(app, live.folder)
     _add_asking(app, asking or Asking(live))
     add_queries(app, partial(_catalog, live))
     add_browsing(app, partial(_catalog, live))
-    _add_tables(app, live)
-    _add_joins(app, live)
     _add_state(app, live, metrics)
     add_notes(app, live, writable=notes)
     add_descriptions(app, live)
@@ -187,6 +180,42 @@ def rest_app(
         log=log,
     )
     return app
+
+
+def _operation_id(route: APIRoute) -> str:
+    """An operation is called as the function that does it."""
+    return route.name
+
+
+def _describe(app: FastAPI) -> None:
+    """Have an application describe its problems and its token too."""
+
+    def openapi() -> dict[str, Any]:
+        if not app.openapi_schema:
+            schema = get_openapi(
+                title=app.title, version=app.version, description=app.description, routes=app.routes
+            )
+            _add_problems(schema)
+            app.openapi_schema = schema
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign] # the way that FastAPI documents
+
+
+def _add_problems(schema: dict[str, Any]) -> None:
+    parts = schema["components"]
+    for unused in ("HTTPValidationError", "ValidationError"):
+        parts["schemas"].pop(unused, None)
+    parts["schemas"]["Problem"] = Problem.model_json_schema()
+    parts["securitySchemes"] = {_SCHEME: {"type": "http", "scheme": "bearer"}}
+    body = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    for path, operations in schema["paths"].items():
+        for operation in operations.values():
+            operation["security"] = [] if path in OPEN else [{_SCHEME: []}]
+            for status in _PROBLEMS:
+                own = operation["responses"].get(str(status), {}).get("description")
+                described = own or HTTPStatus(status).phrase
+                operation["responses"][str(status)] = {"description": described, "content": body}
 
 
 def _catalog(live: LiveCatalog, request: Request) -> Catalog:
@@ -210,7 +239,7 @@ def _add_asking(app: FastAPI, asking: Asking) -> None:
         """Tables that you name, as a set: how they join, a schema slice, SQL to start from."""
         return reply(request, GIVEN, given.model_dump())
 
-    @app.get("/api/v1/ask/stages", response_class=StreamingResponse, responses=EVENTS)
+    @app.get("/api/v1/ask/stages", response_class=StreamingResponse, responses=_EVENTS)
     def ask_stages(request: Request, asked: Annotated[Ask, Query()]) -> StreamingResponse:
         """The same as server-sent events: `search`, `joins`, `set`, then `end`; or `problem`."""
         stages = _stages(partial(reply, request), asked)
@@ -237,78 +266,8 @@ def _add_asking(app: FastAPI, asking: Asking) -> None:
             yield _event("set", bytes(answer(ASK, wanted).body).decode())
             yield _event("end", "{}")
         except DovetailError as error:
-            told_of = problem(status_of(error), told(error, asking.folder), "")
-            yield _event("problem", json.dumps(told_of))
-
-
-def _add_tables(app: FastAPI, live: LiveCatalog) -> None:
-    @app.get("/api/v1/tables")
-    def list_tables(
-        request: Request,
-        limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
-        offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
-        like: Annotated[str, Query(max_length=1_000)] = "",
-    ) -> Listed:
-        """The ids of the tables, in order; with `like`, of those whose id contains it."""
-        wanted = like.strip().casefold()
-        ids = [one_line(str(table)) for table in _catalog(live, request).ids]
-        found = [one for one in ids if wanted in one.casefold()]
-        return Listed(total=len(found), tables=found[offset : offset + limit])
-
-    @app.get("/api/v1/tables/{table:path}")
-    def table(request: Request, table: str) -> TableDetail:
-        """A table with its columns, copies and partitions."""
-        return table_detail(_catalog(live, request), table, TableDetail)
-
-    @app.get("/api/v1/families")
-    def families(
-        request: Request, limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000
-    ) -> list[TableFamily]:
-        """Tables that are one logical table: copies, partitions, histories, views."""
-        catalog = _catalog(live, request)
-        listed = named(catalog, catalog.families().to_list()[:limit])
-        return [TableFamily.model_validate(one) for one in listed]
-
-
-def _add_joins(app: FastAPI, live: LiveCatalog) -> None:
-    @app.get("/api/v1/joins")
-    def joins(
-        request: Request,
-        table: Name | None = None,
-        least: Annotated[float, Query(ge=0, le=1)] = 0.5,
-        limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
-    ) -> list[JoinDetail]:
-        """The joins above a score, the surest first: of one table, or of all."""
-        catalog = _catalog(live, request)
-        at = None if table is None else find_table(catalog, table).id
-        found = catalog.joins(at, least=least)
-        return [join(edge, JoinDetail) for edge in found[:limit]]
-
-    @app.get("/api/v1/domains")
-    def domains(
-        request: Request,
-        table: Name | None = None,
-        limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
-    ) -> list[KeyDomainView]:
-        """Which columns hold the same identifiers, where these are made, and what matches none."""
-        catalog = _catalog(live, request)
-        at = None if table is None else find_table(catalog, table).id
-        found = catalog.domains(at)[:limit]
-        return [KeyDomainView.model_validate(safe(domain.to_dict())) for domain in found]
-
-    @app.get("/api/v1/path")
-    def path(request: Request, start: Name, end: Name) -> list[JoinDetail]:
-        """The surest chain of joins from one table to another; empty where there is none."""
-        catalog = _catalog(live, request)
-        first, last = (find_table(catalog, name).id for name in (start, end))
-        return [join(edge, JoinDetail) for edge in catalog.path(first, last)]
-
-    piles = Piles()
-
-    @app.get("/api/v1/pile")
-    def pile(request: Request) -> PileView:
-        """The whole join graph as a drawing: families folded, every table with its place."""
-        return piles.of(_catalog(live, request))
+            failed = problem(status_of(error), message_of(error, asking.folder), "")
+            yield _event("problem", json.dumps(failed))
 
 
 def _add_state(app: FastAPI, live: LiveCatalog, metrics: Metrics) -> None:
@@ -363,7 +322,7 @@ def _add_errors(app: FastAPI, folder: Path) -> None:
 
     @app.exception_handler(DovetailError)
     def ours(request: Request, error: DovetailError) -> JSONResponse:
-        return reply(request, status_of(error), told(error, folder))
+        return reply(request, status_of(error), message_of(error, folder))
 
     @app.exception_handler(RequestValidationError)
     def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -374,28 +333,6 @@ def _add_errors(app: FastAPI, folder: Path) -> None:
     @app.exception_handler(HTTPException)
     def other(request: Request, error: HTTPException) -> JSONResponse:
         return reply(request, error.status_code, one_line(str(error.detail)))
-
-
-def add_page(app: FastAPI) -> None:
-    """Serve the page at `/`, its script and its style in one file each, and its icon."""
-
-    @app.get("/", include_in_schema=False)
-    def page() -> FileResponse:
-        return FileResponse(PAGE / "index.html")
-
-    @app.get(PAGE_PREFIX + "{name}", include_in_schema=False)
-    def file(request: Request, name: str) -> Response:
-        if name == "icon.svg":
-            return FileResponse(PAGE / name)
-        if (bundle := bundles().get(name)) is None:
-            raise HTTPException(404)
-        headers = {"etag": bundle.etag, "vary": "accept-encoding"}
-        if request.headers.get("if-none-match") == bundle.etag:
-            return Response(status_code=304, headers=headers)
-        packed = "gzip" in request.headers.get("accept-encoding", "")
-        body = bundle.body if packed else gzip.decompress(bundle.body)
-        headers |= {"content-encoding": "gzip"} if packed else {}
-        return Response(body, media_type=bundle.media_type, headers=headers)
 
 
 def examples(catalog: Catalog) -> list[str]:

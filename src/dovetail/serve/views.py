@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
 import pyarrow as pa
 from pydantic import BaseModel
@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from dovetail.answer.results import Answer, json_value, plain_rows
 from dovetail.api.catalog import Catalog
 from dovetail.domain import Candidate, Chosen, JoinEdge, Kind, Table, TableId, TableSet
+from dovetail.domain.joins import surest
 from dovetail.domain.schema import ddl
 from dovetail.domain.tables import NUMBERS, with_source_names
 from dovetail.errors import DovetailError, NotFoundError
@@ -126,23 +127,14 @@ class KeyDomainView(BaseModel):
     columns: list[DomainColumnView]
 
 
-class OtherSet(BaseModel):
-    """Another set that the question could mean, and the F1 to expect of it.
-
-    `probability` is that of this reading of the question, `sureness` that in one word, `reason`
-    what speaks for it.
-    """
-
-    tables: list[str]
-    confidence: float
-    probability: float
-    sureness: Sureness
-    reason: str
-
-
-class OtherReading(OtherSet):
+class OtherReading(BaseModel):
     """Another set, and how the question is read over it, in words."""
 
+    tables: list[str]
+    confidence: float  # the F1 to expect of it
+    probability: float  # of this reading of the question
+    sureness: Sureness
+    reason: str
     reading: str
 
 
@@ -354,6 +346,7 @@ class Rows(BaseModel):
     warnings: list[str]
 
 
+RankedModel = TypeVar("RankedModel", bound=BaseModel)
 TableModel = TypeVar("TableModel", bound=TableBrief)
 JoinModel = TypeVar("JoinModel", bound=JoinBrief)
 
@@ -369,7 +362,7 @@ def safe(value: Any) -> Any:
     return one_line(cut(value, _TEXT)) if isinstance(value, str) else value
 
 
-def told(error: DovetailError, folder: Path) -> str:
+def message_of(error: DovetailError, folder: Path) -> str:
     """What is said of an error to who asks: one line, without paths of this machine."""
     return one_line(_FOLDERS.sub("", str(error).replace(str(folder), "the catalog")))
 
@@ -393,9 +386,11 @@ def named(catalog: Catalog, document: Any) -> Any:
     return safe(with_source_names(document, catalog.reader.source_names))
 
 
-def ranked(catalog: Catalog, candidate: Candidate) -> RankedTable:
-    """A table of the ranking, with the parts of its score."""
-    return RankedTable.model_validate(named(catalog, candidate.to_dict()))
+def ranked(
+    catalog: Catalog, candidates: Iterable[Candidate], model: type[RankedModel]
+) -> list[RankedModel]:
+    """The tables of a ranking, each with as much as the model has of what is known."""
+    return [model.model_validate(named(catalog, one.to_dict())) for one in candidates]
 
 
 def join(edge: JoinEdge, model: type[JoinModel]) -> JoinModel:
@@ -429,40 +424,40 @@ def found_tables(catalog: Catalog, found: TableSet) -> FoundTables:
     short = {label: name for label, name in names.items() if len(name) < len(label)}
     listed = {*found.ids, *(one.id for one in others.tables[:_CANDIDATES])}
     joins = [edge for edge in others.joins if {edge.left, edge.right} <= listed]
-    told = FoundTables(
-        nothing_fits=not found,
-        tables=[
-            FoundTable(
-                id=str(one.id),
-                reason=one.reason,
-                source_name=short.get(one.id.source, ""),
-                also=list(map(str, one.also)),
-            )
+    document = {
+        "nothing_fits": not found,
+        "tables": [
+            {
+                "id": str(one.id),
+                "reason": one.reason,
+                "source_name": short.get(one.id.source, ""),
+                "also": list(map(str, one.also)),
+            }
             for one in found.tables
         ],
-        joins=[
+        "joins": [
             f"{edge.condition(found.names)} ({edge.cardinality}, {_sure(edge)})"
             for edge in found.joins
         ],
-        confidence=found.confidence,
-        sureness=cast("Sureness | None", found.sureness),
-        warnings=list(found.warnings),
-        reading=found.reading,
-        alternatives=[list(map(str, other.tables)) for other in found.alternatives],
-        nearest=list(map(str, found.nearest)),
-        candidates=[
-            CandidateBrief(
-                id=str(one.id),
-                description=cut(one.description, _SENTENCE),
-                columns=list(one.columns[:_CANDIDATE_COLUMNS]),
-            )
+        "confidence": found.confidence,
+        "sureness": found.sureness,
+        "warnings": found.warnings,
+        "reading": found.reading,
+        "alternatives": [list(map(str, other.tables)) for other in found.alternatives],
+        "nearest": found.nearest,
+        "candidates": [
+            {
+                "id": str(one.id),
+                "description": cut(one.description, _SENTENCE),
+                "columns": one.columns[:_CANDIDATE_COLUMNS],
+            }
             for one in others.tables[:_CANDIDATES]
         ],
-        candidate_joins=_conditions(joins[:_CANDIDATE_JOINS]),
-        truncated=len(schema) > _SCHEMA,
-    )
+        "candidate_joins": _conditions(joins[:_CANDIDATE_JOINS]),
+        "truncated": len(schema) > _SCHEMA,
+    }
     texts = {"ddl": schema[:_SCHEMA], "skeleton": sql_for_model(found.skeleton)}
-    return FoundTables.model_validate(safe(told.model_dump()) | texts)
+    return FoundTables.model_validate(safe(document) | texts)
 
 
 def _conditions(edges: Iterable[JoinEdge]) -> list[str]:
@@ -502,10 +497,7 @@ def named_set(catalog: Catalog, question: str, tables: Iterable[str]) -> TableSe
     """A set that somebody names, such as an alternative, as if it had been found."""
     ids = list(dict.fromkeys(find_table(catalog, table).id for table in tables))
     chosen = tuple(Chosen(table, 1.0, "given", "you chose it") for table in ids)
-    edges = joins_among(catalog, ids)
-    surest = {frozenset((edge.left, edge.right)): edge for edge in reversed(edges)}
-    joins = tuple(edge for edge in edges if surest[frozenset((edge.left, edge.right))] is edge)
-    return TableSet(question, chosen, joins)
+    return TableSet(question, chosen, tuple(surest(joins_among(catalog, ids))))
 
 
 def table(catalog: Catalog, name: str, model: type[TableModel]) -> TableModel:

@@ -175,9 +175,12 @@ def trimmed(comment: str) -> str:
     return cut(text, LONGEST_COMMENT)
 
 
-def listing(name: str, schema: str, table: str, weight: int, *, apart: bool = False) -> Listing:
-    """A table of a database, with the schema and the name that it has there."""
-    return Listing(name, json.dumps([schema, table]), weight, apart)
+def listings(
+    tables: Sequence[tuple[TableName, int]], default_schema: str, *, apart: bool = False
+) -> list[Listing]:
+    """Tables of a database, each with its weight: the place of one is its schema and name there."""
+    named = zip(names([key for key, _ in tables], default_schema), tables, strict=True)
+    return [Listing(name, json.dumps(key), weight, apart) for name, (key, weight) in named]
 
 
 def names(tables: Sequence[TableName], default_schema: str) -> list[str]:

@@ -163,8 +163,8 @@ def _iso_day(name: str) -> _Spelling:
 def _holding(tests: Sequence[_Spelling], relation: str) -> list[_Spelling]:
     """The tests that hold over a relation."""
     asked = ", ".join(f"bool_and({test.every}) AND bool_or({test.some})" for test in tests)
-    ((*held,),) = duck.fetch(f"SELECT {asked} FROM {relation}")
-    return [test for test, holds in zip(tests, held, strict=True) if holds]
+    ((*answers,),) = duck.fetch(f"SELECT {asked} FROM {relation}")
+    return [test for test, holds in zip(tests, answers, strict=True) if holds]
 
 
 def _matches(name: str, pattern: str) -> str:
@@ -220,8 +220,8 @@ def dialect_of(file: str, *, tab: bool, header: int | None = None) -> Dialect:
     fixed = f", delim = {duck.literal(delimiters)}" if tab else ""
     if header is not None:
         skip = max(header - 1, 0)
-        said = f"{fixed}, skip = {skip}, header = {str(header > 0).lower()}"
-        dialect = _sniff(file, f", {_DOUBLE_QUOTED}{said}")
+        written = f"{fixed}, skip = {skip}, header = {str(header > 0).lower()}"
+        dialect = _sniff(file, f", {_DOUBLE_QUOTED}{written}")
         if dialect is None or not dialect.quote:
             dialect = _of_first_line(lines[skip] if skip < len(lines) else "", delimiters)
         return replace(dialect, skip=skip, header=header > 0)

@@ -249,13 +249,16 @@ def _as_raised(message: str) -> duckdb.Error:
 
 
 @contextmanager
-def explained(*, remedy: str = "") -> Iterator[None]:
-    """Turn DuckDB's errors into a one-line SourceError; whoever catches it names the object."""
+def explained(complaint: Callable[[str], str] | None = None, *, remedy: str = "") -> Iterator[None]:
+    """Turn DuckDB's errors into a one-line SourceError; whoever catches it names the object.
+
+    `complaint` makes the line of an error, where it is not the first line of DuckDB's.
+    """
     try:
         yield
     except ENGINE_ERRORS as error:
         advice = f"; {remedy}" if remedy else ""
-        raise SourceError(f"{one_line(str(error))}{advice}") from None
+        raise SourceError(f"{(complaint or one_line)(str(error))}{advice}") from None
 
 
 def _cause(message: str) -> str:

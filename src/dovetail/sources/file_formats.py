@@ -6,7 +6,6 @@ import os
 import tempfile
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import MappingProxyType
 
 import duckdb
 import numpy as np
@@ -27,6 +26,15 @@ _DELIMITED = ("csv", "tsv")
 _IN_PLACE = ("parquet", "json")
 _FILE_MAGIC, _OLD_FEATHER = b"ARROW1", b"FEA1"
 
+# Other ways to read a table of text, by the signs in DuckDB's errors that it takes one.
+_RAGGED, _ENCODING, _LONG_LINES, _LINE_ENDS = "ragged", "encoding", "long lines", "line ends"
+_WAYS = {
+    "Expected Number of Columns": _RAGGED,
+    "not utf-8 encoded": _ENCODING,
+    "Maximum line size": _LONG_LINES,
+    "sniffing": _LINE_ENDS,
+    "state machine": _LINE_ENDS,
+}
 
 # Levels of JSON that are read, and what each byte adds to them.
 _DEEPEST, _QUOTE = 500, ord('"')
@@ -37,30 +45,30 @@ _STEPS[list(b"[{")], _STEPS[list(b"]}")] = 1, -1
 class FileReader:
     """Reads the files of one source; it remembers which tables must be read another way.
 
+    `options` are what the user says of CSV files: `encoding`, and which line is the `header`.
     `fetch` brings a file to this machine, where files are elsewhere: one of a format that is not
-    read where it is, and one that is `wanted` here. `complaint` makes one line of an error. `said`
-    is what the user says of CSV files: `encoding`, and which line is the `header`. `ragged` has for
-    each table, by file, the lines that were left out.
+    read where it is, and one that is `wanted` here. `complaint` makes one line of an error.
+    `ragged` has for each table, by file, the lines that were left out; `broken` has the parts that
+    an attempt has shown to be broken, with the reason.
     """
 
     def __init__(
         self,
+        options: Mapping[str, int | str],
         fetch: Callable[[str], str] | None = None,
         *,
         wanted: Callable[[str], bool] = lambda _: False,
         complaint: Callable[[str], str] = duck.one_line,
-        said: Mapping[str, int | str] = MappingProxyType({}),
     ) -> None:
-        self._encoding = str(said.get("encoding", ""))
-        header = said.get("header")
+        self._encoding = str(options.get("encoding", ""))
+        header = options.get("header")
         self._header = None if header is None else int(header)
         self.ragged: dict[str, dict[str, dict[str, str]]] = {}
+        self.broken: dict[str, dict[str, str]] = {}
+        self._ways: dict[str, set[str]] = {}
         self._fetch = fetch
         self._wanted = wanted
         self._complaint = complaint
-        self._other_encoding: set[str] = set()
-        self._long_lines: set[str] = set()
-        self._line_ends: set[str] = set()
         self._written_again: dict[tuple[str, str], str] = {}
         self._files = 0
         self._rewritten: tempfile.TemporaryDirectory[str] | None = None
@@ -90,11 +98,12 @@ class FileReader:
         if kind in _DELIMITED:
             files = [self._in_utf8(table, file) for file in files]
             dialect = self._dialect(kind, files[0])
-            long_lines, ragged = table in self._long_lines, ""
-            if table in self.ragged:
+            ways = self._ways.get(table, ())
+            long_lines, ragged = _LONG_LINES in ways, ""
+            if _RAGGED in ways:
                 ragged = delimited.LEFT_OUT
                 for file, named in zip(files, given, strict=True):
-                    self.ragged[table][named] = delimited.ragged_lines(
+                    self.ragged.setdefault(table, {})[named] = delimited.ragged_lines(
                         file, dialect, long_lines=long_lines
                     )
             relation = delimited.read_csv(files, dialect, long_lines=long_lines, ragged=ragged)
@@ -127,18 +136,11 @@ class FileReader:
             yield
         except duckdb.InvalidInputException as error:
             reason = str(error)
-            if "Expected Number of Columns" in reason and table not in self.ragged:
-                self.ragged[table] = {}
+            ways = self._ways.setdefault(table, set())
+            another = next((w for sign, w in _WAYS.items() if sign in reason and w not in ways), "")
+            if another:
+                ways.add(another)
                 raise RescanError(delimited.complaint(reason)) from None
-            for sign, another_way in (
-                ("not utf-8 encoded", self._other_encoding),
-                ("Maximum line size", self._long_lines),
-                ("sniffing", self._line_ends),
-                ("state machine", self._line_ends),
-            ):
-                if sign in reason and table not in another_way:
-                    another_way.add(table)
-                    raise RescanError(delimited.complaint(reason)) from None
             raise SourceError(delimited.complaint(reason)) from None
         except duck.ENGINE_ERRORS as error:
             raise SourceError(self._complaint(str(error))) from None
@@ -161,8 +163,9 @@ class FileReader:
 
     def _in_utf8(self, table: str, file: str) -> str:
         """The file itself, or if it is in another encoding, where it is written again."""
-        other = table in self._other_encoding or bool(self._encoding) or delimited.is_marked(file)
-        one_end = table in self._line_ends
+        ways = self._ways.get(table, ())
+        one_end = _LINE_ENDS in ways
+        other = _ENCODING in ways or bool(self._encoding) or delimited.is_marked(file)
         if not other and not one_end:
             return file
         key = (file, str(one_end))
@@ -188,12 +191,12 @@ class FileReader:
 
 
 def _bytes(file: str) -> bytes:
-    with open(file, "rb") as opened:
+    with open_regular(file) as opened:
         return opened.read()
 
 
 def size_of(files: Sequence[str]) -> int:
-    """The size of files; what cannot be looked at is dialect out when it is read."""
+    """The size of files; what cannot be looked at is told when it is read."""
     total = 0
     for file in files:
         try:

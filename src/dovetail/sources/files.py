@@ -39,9 +39,7 @@ class FilesSource:
 
     def __init__(self, spec: SourceSpec) -> None:
         self._spec = spec
-        self._reader = FileReader(said=spec.options)
-        # Parts of tables that an attempt has shown to be broken, with the reason.
-        self._broken: dict[str, dict[str, str]] = {}
+        self._reader = FileReader(spec.options)
 
     def tables(self) -> Sequence[Listing]:
         """List tables, each by its path below the source, without the suffix if unambiguous."""
@@ -63,20 +61,16 @@ class FilesSource:
         return comments
 
     def scan(self, table: Listing) -> Scan:
-        broken = self._broken.setdefault(table.name, {})
-        return scan_files(table.name, FileTable.at(table.place).readable(), self._reader, broken)
+        return scan_files(table.name, FileTable.at(table.place).readable(), self._reader)
 
     def close(self) -> None:
         self._reader.close()
 
 
-def scan_files(name: str, table: FileTable, reader: FileReader, broken: dict[str, str]) -> Scan:
-    """Stream a table in files under the name that the catalog has for it.
-
-    `broken` maps parts that are to be left out to the reason; reading adds to it.
-    """
+def scan_files(name: str, table: FileTable, reader: FileReader) -> Scan:
+    """Stream a table in files under the name that the catalog has for it."""
     if not table.is_one_file:
-        return PartsScan(name, table, reader, broken).scan()
+        return PartsScan(name, table, reader).scan()
     explain = partial(reader.explained, name)
     with explain():
         reader.shape(name, table.format, table.root)
@@ -87,11 +81,11 @@ def scan_files(name: str, table: FileTable, reader: FileReader, broken: dict[str
 
 def _lines_left_out(name: str, table: FileTable, reader: FileReader) -> dict[str, str]:
     """The lines that are left out, each after the part that it is in."""
-    told = reader.ragged.get(name, {})
+    lines = reader.ragged.get(name, {})
     return {
         f"{part}/{line}" if part else line: reason
         for part in table.parts
-        for line, reason in told.get(table.path(part), {}).items()
+        for line, reason in lines.get(table.path(part), {}).items()
     }
 
 
@@ -106,21 +100,16 @@ class _Chunk:
 
 
 class PartsScan:
-    """One reading of a table in parts, under the name that the catalog has for it.
+    """One reading of a table in parts, under the name that the catalog has for it."""
 
-    `broken` maps parts that are to be left out to the reason; reading adds to it.
-    """
-
-    def __init__(
-        self, name: str, table: FileTable, reader: FileReader, broken: dict[str, str]
-    ) -> None:
+    def __init__(self, name: str, table: FileTable, reader: FileReader) -> None:
         self._table = table
         self._explain = partial(reader.explained, name)
         self._is_blank = partial(reader.is_blank, table.format)
         self._shape = partial(reader.shape, name, table.format)
         self._relation = partial(reader.relation, name, table.format)
         self._lines_left_out = partial(_lines_left_out, name, table, reader)
-        self._broken = broken
+        self._broken = reader.broken.setdefault(name, {})
         self._fields: dict[Hashable, dict[str, Field]] = {}
 
     def scan(self) -> Scan:
@@ -286,13 +275,10 @@ def partition_types(parts: Iterable[Values]) -> dict[str, str]:
 def partition_fields(values: Values, types: dict[str, str]) -> list[Field]:
     """The partition columns of a part, as constants."""
     return [
-        Field(name, kind, f"CAST({_constant(values.get(name))} AS {kind})")
+        Field(name, kind, f"CAST({'NULL' if value is None else literal(value)} AS {kind})")
         for name, kind in types.items()
+        for value in (values.get(name),)
     ]
-
-
-def _constant(value: str | None) -> str:
-    return "NULL" if value is None else literal(value)
 
 
 def _type(values: list[str]) -> str:

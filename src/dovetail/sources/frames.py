@@ -15,9 +15,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dovetail.atomic import make_folder, replace_file, replacing
+from dovetail.atomic import file_checksum, make_folder, replace_file, replacing, seal, unseal
 from dovetail.errors import SourceError, UsageError
-from dovetail.sealed import file_checksum, seal, unseal
 from dovetail.sources.walk import table_suffix
 
 _NOT_IN_A_NAME = re.compile(r"[\\\x00-\x1f\x7f]")

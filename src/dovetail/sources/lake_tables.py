@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Callable, Container, Iterable, Sequence
 from urllib.parse import unquote
 
+from dovetail.atomic import require_regular
 from dovetail.domain.sql import literal
 from dovetail.errors import SourceError
 from dovetail.sources import duck
@@ -29,7 +30,7 @@ _LOGS = {"delta": _DELTA_LOG, "iceberg": _ICEBERG_LOG}
 _GZIP = b"\x1f\x8b"
 LAKES = tuple(_LOGS)
 # Other words for the scheme of a store, by which some writers name files in it.
-_SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "azure": "az"}
+SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "azure": "az"}
 
 
 def lake_format(folder: str) -> str:
@@ -95,14 +96,20 @@ def lake_relation(kind: str, location: str) -> str:
 
 
 def require_inside(folder: str, files: Iterable[str]) -> None:
-    """Refuse a table whose log names files elsewhere: a stranger's log could name any of yours."""
+    """Refuse a table whose log names files elsewhere: a stranger's log could name any of yours.
+
+    Here they must be plain files too: whoever opens a pipe waits for a writer.
+    """
+    here = "://" not in folder
+    inside = _in_folder if here else _in_bucket
     for file in files:
-        inside = _in_bucket if "://" in folder else _in_folder
         if not all(inside(folder, read_as) for read_as in (file, unquote(file))):
             raise SourceError(
                 "its log names a file outside of its folder, which is not read; "
                 "write the table anew in one folder, or index the files themselves"
             )
+        if here:
+            require_regular(*(read_as.removeprefix("file://") for read_as in (file, unquote(file))))
 
 
 def _in_folder(folder: str, file: str) -> bool:
@@ -113,13 +120,20 @@ def _in_folder(folder: str, file: str) -> bool:
     return written and os.path.realpath(path).startswith(top)
 
 
+def _require_plain_files(folder: str) -> None:
+    """Refuse a table in whose folder is a pipe or a device: its readers open more than is told,
+    as checksums of its log and deletion vectors."""
+    for above, _, names in os.walk(folder):
+        require_regular(*(os.path.join(above, name) for name in names))
+
+
 def _in_bucket(folder: str, file: str) -> bool:
     """Whether an object is in a folder; writers have several words for the scheme of a store."""
     scheme, _, path = file.partition("://")
     own, _, top = folder.partition("://")
     below = path.removeprefix(f"{top}/")
     plain = below == posixpath.normpath(below) and not below.startswith(("/", ".."))
-    return _SCHEMES.get(scheme, scheme) == own and below != path and plain and "://" not in below
+    return SCHEMES.get(scheme, scheme) == own and below != path and plain and "://" not in below
 
 
 def lakes_below(paths: Iterable[str]) -> dict[str, str]:
@@ -167,6 +181,8 @@ def checked_relation(
     """
     load_lake(kind)
     location = folder
+    if "://" not in folder:
+        _require_plain_files(folder)
     require_inside(folder, log)
     if kind == "iceberg":
         location = newest_version(log, read)

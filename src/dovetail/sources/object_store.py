@@ -12,8 +12,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from urllib.parse import unquote
 
@@ -66,17 +65,16 @@ class ObjectStoreSource:
         self._secret = make_secret(spec, self._store) if self._store else ""
         self._copies = Copies(self._read)
         self._reader = FileReader(
+            spec.options,
             self._copies.fetch,
             wanted=lambda file: bool(self._query) or file in self._copies,
             complaint=self._complaint,
-            said=spec.options,
         )
-        self._broken: dict[str, dict[str, str]] = {}
 
     def tables(self) -> Sequence[Listing]:
         """List tables; the location of each says in which state its files were listed."""
         now = time.time()
-        with self._explained():
+        with duck.explained(self._complaint):
             return self._in_bucket(self._store, now) if self._store else self._behind_url(now)
 
     def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
@@ -93,8 +91,7 @@ class ObjectStoreSource:
             return duck.scan(relation, explain)
         if not files.is_one_file and table.weight <= _SMALL * len(files.parts):
             self._copies.fetch_many(files.files())
-        broken = self._broken.setdefault(table.name, {})
-        return scan_files(table.name, files, self._reader, broken)
+        return scan_files(table.name, files, self._reader)
 
     def close(self) -> None:
         self._reader.close()
@@ -141,7 +138,7 @@ class ObjectStoreSource:
         return checked_relation(table.format, table.root, table.files(), self._read)
 
     def _read(self, url: str) -> bytes:
-        with self._explained():
+        with duck.explained(self._complaint):
             ((content,),) = duck.fetch(f"SELECT content FROM read_blob({self._address(url)})")
         return bytes(content)
 
@@ -152,13 +149,6 @@ class ObjectStoreSource:
         if "*" in self._query:
             duck.set_option("allow_asterisks_in_http_paths", value=True)
         return duck.literal(f"{url}?{self._query}" if self._query else url)
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except duck.ENGINE_ERRORS as error:
-            raise SourceError(self._complaint(str(error))) from None
 
 
 def _listing(table: FileTable, states: Sequence[State], now: float) -> Listing:
@@ -182,10 +172,9 @@ def _copied_delta(folder: str, files: Sequence[str], copies: Copies) -> str:
     `files` is all that the folder holds. The log is copied here, then the files that it names.
     """
     load_lake("delta")
-    here = copies.folder(folder)
     by_path = {file.removeprefix(f"{folder}/"): file for file in files}
     kept = (path for path in by_path if path.startswith("_delta_log/") or path.endswith(".bin"))
-    copies.fill(here, {path: by_path[path] for path in kept})
+    here = copies.fill(folder, {path: by_path[path] for path in kept})
     named = data_files("delta", here)
     require_inside(here, named)
     for file in named:
@@ -193,5 +182,5 @@ def _copied_delta(folder: str, files: Sequence[str], copies: Copies) -> str:
         own = next((each for each in (path, unquote(path)) if each in by_path), "")
         if not own:
             raise SourceError(f"its log names {path}, which is not there; index again")
-        copies.fill(here, {own: by_path[own]})
+        copies.fill(folder, {own: by_path[own]})
     return lake_relation("delta", here)

@@ -10,15 +10,13 @@ from pathlib import Path
 
 from dovetail.errors import SourceError, UsageError
 from dovetail.ports import VARIABLE, SourceSpec
-from dovetail.sources import duckdb_file, sqlite
+from dovetail.sources.database_files import database_kind
 from dovetail.sources.logins import holds_login, note_named, require_named
 from dovetail.sources.server import without_credentials
 from dovetail.sources.store import STORES
 from dovetail.sources.walk import (
-    DATABASE_SUFFIXES,
     Entry,
     anchor,
-    first_bytes,
     is_wild,
     readable,
     table_suffix,
@@ -125,9 +123,9 @@ def expand(spec: SourceSpec, settled: Sequence[str] = ()) -> list[SourceSpec]:
         return [with_login(spec, settled)]
     files = walk(spec.location)
     if _is_single(spec.location):
-        return [replace(spec, kind=_database_kind(spec.location))]
+        return [replace(spec, kind=database_kind(spec.location))]
     specs = [
-        replace(spec, kind=_database_kind(file.path), location=file.path, label=_label(spec, file))
+        replace(spec, kind=database_kind(file.path), location=file.path, label=_label(spec, file))
         for file in files
         if file.is_database
     ]
@@ -161,24 +159,6 @@ def with_login(spec: SourceSpec, settled: Sequence[str]) -> SourceSpec:
 def _is_single(location: str) -> bool:
     """Whether a location is one file, and no table file."""
     return not (is_wild(location) or os.path.isdir(location) or table_suffix(location))
-
-
-def _database_kind(path: str) -> str:
-    """Told by the first bytes; by the name only where those say nothing, so that opening fails."""
-    named = path.lower().endswith(DATABASE_SUFFIXES)
-    try:
-        head = first_bytes(path, 16)
-    except (OSError, SourceError):
-        if not named:
-            raise
-        head = b""
-    if head == sqlite.MAGIC:
-        return "sqlite"
-    if head[duckdb_file.MAGIC_AT :].startswith(duckdb_file.MAGIC):
-        return "duckdb"
-    if not named:
-        raise SourceError("is neither a SQLite nor a DuckDB database, nor a known table file")
-    return "duckdb" if path.lower().endswith((".duckdb", ".ddb")) else "sqlite"
 
 
 def _label(spec: SourceSpec, file: Entry) -> str:

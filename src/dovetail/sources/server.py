@@ -35,7 +35,7 @@ _FORM = "scheme://user:password@host[:port]/database"
 # A host that has not let us in after so many seconds never will.
 PATIENCE = 15
 # How DuckDB leads into what the server said.
-_SAID = re.compile(r'(?:": (?:ERROR:\s+)?|(?:ERROR|FATAL):\s+)(.+)')
+_MESSAGE = re.compile(r'(?:": (?:ERROR:\s+)?|(?:ERROR|FATAL):\s+)(.+)')
 _REMEDIES = {
     r"\bdenied\b": "grant SELECT on it to the login, or leave it out with --exclude",
     r"^(relation|Table) .* (does not|doesn't) exist": "it went while we looked; index again",
@@ -248,14 +248,6 @@ class Server:
         with suppress(SourceError, *duck.ENGINE_ERRORS):
             duck.detach(_in_time(end, ""))
 
-    def answers(self) -> bool:
-        """Whether the server still answers."""
-        try:
-            self.ask("SELECT 1 AS c0")
-        except duck.ENGINE_ERRORS:
-            return False
-        return True
-
     def close(self) -> None:
         """Close the connection."""
         duck.detach(self._alias)
@@ -267,7 +259,7 @@ class Server:
             yield
         except duck.ENGINE_ERRORS as error:
             message = self._at.hide_login(str(error))
-            quoted = _SAID.search(message)
+            quoted = _MESSAGE.search(message)
             text = duck.one_line(quoted[1] if quoted else message)
             fitting = (advice for sign, advice in _REMEDIES.items() if re.search(sign, text))
             advice = remedy or next(fitting, "")

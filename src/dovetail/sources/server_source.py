@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import count
+from itertools import accumulate, count
 from typing import Any, TypeVar
 
 from dovetail.errors import SourceError
@@ -28,8 +28,7 @@ from dovetail.sources.declarations import (
     Row,
     TableName,
     declarations,
-    listing,
-    names,
+    listings,
     qualified_name,
 )
 from dovetail.sources.projection import Columns, fields_of
@@ -126,9 +125,7 @@ class ServerSource(ABC):
         """A NULL of a slot's type."""
 
     def tables(self) -> Sequence[Listing]:
-        listed = self._list()
-        named = zip(names([key for key, _ in listed], self.default_schema), listed, strict=True)
-        return [listing(name, *key, weight) for name, (key, weight) in named]
+        return listings(self._list(), self.default_schema)
 
     def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
         return declarations(tables, map(Row.of, self._ask(self.declared)))
@@ -168,7 +165,11 @@ class ServerSource(ABC):
         return self._server.scan(wanted.quoted, wanted.columns)
 
     def answers(self) -> bool:
-        return self._server.answers()
+        try:
+            self._server.ask("SELECT 1 AS c0")
+        except duck.ENGINE_ERRORS:
+            return False
+        return True
 
     def close(self) -> None:
         self._forget()
@@ -250,7 +251,7 @@ class ServerSource(ABC):
         loaded: dict[str, Callable[[], Scan]] = {}
         for number, table in enumerate(wanted):
             at = _own_slots(table, slots)
-            if table.columns and number not in rows:
+            if table.columns and number not in rows:  # of tens of thousands, most have none
                 loaded[table.name] = partial(_no_rows, table, [described[slot] for slot in at])
             elif table.columns and rows[number] <= MOST_ROWS:
                 loaded[table.name] = partial(self._scan_loaded, batch, number, table, at)
@@ -292,11 +293,7 @@ def _slots_needed(tables: Iterable[Wanted]) -> Counter[str]:
 
 def _own_slots(table: Wanted, slots: Mapping[str, int]) -> list[int]:
     """The slots that the columns of a table take in a row."""
-    free: dict[str, int] = {}
-    start = 0
-    for slot, width in slots.items():
-        free[slot] = start
-        start += width
+    free = dict(zip(slots, accumulate(slots.values(), initial=0), strict=False))
     columns_at = []
     for column in table.columns:
         columns_at.append(free[column.slot])

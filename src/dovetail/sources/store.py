@@ -12,6 +12,7 @@ import re
 import tempfile
 from collections.abc import Callable, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from urllib.parse import unquote, urlsplit
@@ -21,14 +22,14 @@ import duckdb
 from dovetail.errors import SourceError
 from dovetail.ports import SourceSpec
 from dovetail.sources import duck
-from dovetail.sources.lake_tables import lake_around, lakes_below
+from dovetail.sources.lake_tables import SCHEMES, lake_around, lakes_below
 from dovetail.sources.logins import HIDDEN, LOGIN_VARIABLES
 from dovetail.sources.walk import WILD, Entry, fits, is_hidden, table_suffix
 
 # The size of an object, and the second of its last change.
 State = tuple[int, int]
 # What errors of stores say, in the order in which they are looked for, and what it means.
-_SAID = {
+_MEANINGS = {
     "NoSuchBucket|ContainerNotFound|specified container does not exist": (
         "there is no such bucket; check its name"
     ),
@@ -48,11 +49,12 @@ _SAID = {
         "the store has too much to do; index again later"
     ),
 }
-_GONE = re.compile("NoSuchKey|BlobNotFound|HTTP 404|404 Not Entry|FileNotFound|No such file")
+_GONE = re.compile("NoSuchKey|BlobNotFound|HTTP 404|404 Not Found|FileNotFound|No such file")
 _FILE = re.compile(r"(?:reading|on|file:?|for path) '?([^\s']+)'?")
 _STATUS = re.compile(r"HTTP (\d{3})")
-# Everything after the ? of a URL may be a signature.
-_QUERY = re.compile(r"(https?://[^\s'\"?]*)\?[^\s'\"]*")
+# Everything after the ? of a URL may be a signature. A word is gone through once, URL or not.
+_WORD = re.compile(r"[^\s'\"]++")
+_WEB = re.compile(r"https?://")
 _SIGNED = (
     "if its URL is signed, name it again as ?${NAME}, with what follows the ? in that variable: "
     "it is not kept"
@@ -66,7 +68,6 @@ class Store:
     """A kind of store: DuckDB's extension and word for it, and the variables of a login.
 
     `endpoint` are variables that name a store of another provider with the same interface.
-    `schemes` are other words for the same store, by which the writers of tables name files in it.
     Of `listed` stores DuckDB keeps the size and time of an object as the listing says them; of
     `kernel` stores its reader of Delta Lake finds one that is not the vendor's own.
     """
@@ -75,7 +76,6 @@ class Store:
     secret: str
     login: Mapping[str, str]
     endpoint: tuple[str, ...] = ()
-    schemes: tuple[str, ...] = ()
     listed: bool = True
     kernel: bool = True
 
@@ -87,29 +87,11 @@ class Store:
 
 
 STORES = {
-    "s3": Store(
-        "httpfs",
-        "s3",
-        LOGIN_VARIABLES["s3"],
-        ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
-        ("s3", "s3a", "s3n"),
-    ),
-    "gs": Store("httpfs", "gcs", LOGIN_VARIABLES["gs"], ("GCS_ENDPOINT_URL",), ("gs", "gcs")),
-    "az": Store(
-        "azure",
-        "azure",
-        LOGIN_VARIABLES["az"],
-        schemes=("az", "azure"),
-        listed=False,
-        kernel=False,
-    ),
+    "s3": Store("httpfs", "s3", LOGIN_VARIABLES["s3"], ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")),
+    "gs": Store("httpfs", "gcs", LOGIN_VARIABLES["gs"], ("GCS_ENDPOINT_URL",)),
+    "az": Store("azure", "azure", LOGIN_VARIABLES["az"], listed=False, kernel=False),
 }
 _secrets = count(1)
-
-
-def bucket_of(location: str) -> str:
-    """The bucket or container that a URL is in."""
-    return urlsplit(location).netloc
 
 
 def make_secret(spec: SourceSpec, store: Store) -> str:
@@ -136,8 +118,9 @@ def make_secret(spec: SourceSpec, store: Store) -> str:
         ]
     name = f"dovetail_bucket_{next(_secrets)}"
     # With the slash: `s3://lake` alone would be the beginning of `s3://lake-of-others` too.
-    scopes = [duck.literal(f"{each}://{bucket_of(spec.location)}/") for each in store.schemes]
-    scope = f"[{', '.join(scopes)}]"
+    schemes = [spec.kind, *(word for word, scheme in SCHEMES.items() if scheme == spec.kind)]
+    bucket = urlsplit(spec.location).netloc
+    scope = f"[{', '.join(duck.literal(f'{each}://{bucket}/') for each in schemes)}]"
     with duck.explained():
         duck.run(f"CREATE SECRET {name} (TYPE {store.secret}, {', '.join(parts)}, SCOPE {scope})")
     return name
@@ -266,12 +249,12 @@ def _state_or_zeros(url: str) -> State:
 def complaint(kind: str, message: str, *, secret: str = "") -> str:
     """One line of what the engine says of files in a store, or behind a URL with a `secret`."""
     store = STORES.get(kind)
-    shown = _QUERY.sub(r"\1", message)
+    shown = _WORD.sub(_unsigned, message)
     for written in filter(None, (secret, unquote(secret))):
         shown = shown.replace(written, HIDDEN)
     if store is None:
         return _of_a_server(shown)
-    for sign, meaning in _SAID.items():
+    for sign, meaning in _MEANINGS.items():
         if re.search(sign, shown):
             return meaning.format(variables=store.variables)
     if _GONE.search(shown):
@@ -279,6 +262,13 @@ def complaint(kind: str, message: str, *, secret: str = "") -> str:
         file = named[1] if named else "a file"
         return f"{file} is not there; if it was removed meanwhile, index again"
     return duck.one_line(shown)
+
+
+def _unsigned(word: re.Match[str]) -> str:
+    """A word of a message without what follows the ? of a URL in it."""
+    url = _WEB.search(word[0])
+    ends = word[0].find("?", url.end()) if url else -1
+    return word[0] if ends < 0 else word[0][:ends]
 
 
 def _of_a_server(message: str) -> str:
@@ -297,59 +287,48 @@ class Copies:
     def __init__(self, read: Callable[[str], bytes]) -> None:
         self.read = read
         self._folder = tempfile.TemporaryDirectory(prefix="dovetail-")
+        self._numbers = count()
         self._copied: dict[str, str] = {}
 
     def fetch(self, url: str) -> str:
         """Where the copy of a file lies; it keeps the suffix that says what it holds."""
         if url not in self._copied:
-            path_here = os.path.join(self._folder.name, f"{len(self._copied)}{table_suffix(url)}")
+            path_here = self._new_path(table_suffix(url))
             self._write(url, path_here)
             self._copied[url] = path_here
         return self._copied[url]
 
     def fetch_many(self, urls: Sequence[str]) -> None:
         """Fetch files several at a time; one that cannot be says so when it is asked for."""
-        missing = [url for url in urls if url not in self._copied]
-        paths_here = [
-            os.path.join(self._folder.name, f"many{len(self._copied) + at}{table_suffix(url)}")
-            for at, url in enumerate(missing)
-        ]
+
+        def fetch(url: str) -> None:
+            with suppress(SourceError, OSError):
+                self.fetch(url)
+
         pool = ThreadPoolExecutor(_AT_ONCE)
         try:
-            for url, path_here in zip(
-                missing, pool.map(self._try, missing, paths_here), strict=True
-            ):
-                if path_here:
-                    self._copied[url] = path_here
+            list(pool.map(fetch, urls))
         finally:
             pool.shutdown(cancel_futures=True)  # an interrupt waits for those that have begun
 
     def __contains__(self, url: str) -> bool:
         return url in self._copied
 
-    def folder(self, url: str) -> str:
-        """A folder for copies of what is in a folder elsewhere."""
-        if url not in self._copied:
-            self._copied[url] = os.path.join(self._folder.name, f"{len(self._copied)}")
-        return self._copied[url]
-
-    def fill(self, folder: str, files: Mapping[str, str]) -> None:
-        """Copy files into a folder, each to a path in it; what is there already stays."""
+    def fill(self, folder: str, files: Mapping[str, str]) -> str:
+        """Where copies of a folder's files lie, by their paths in it; one that is there stays."""
+        here = self._copied.setdefault(folder, self._new_path())
         for path, url in files.items():
-            path_here = os.path.join(folder, path)
+            path_here = os.path.join(here, path)
             if not os.path.exists(path_here):
                 os.makedirs(os.path.dirname(path_here), exist_ok=True)
                 self._write(url, path_here)
+        return here
 
     def close(self) -> None:
         self._folder.cleanup()
 
-    def _try(self, url: str, path_here: str) -> str:
-        try:
-            self._write(url, path_here)
-        except (SourceError, OSError):
-            return ""
-        return path_here
+    def _new_path(self, suffix: str = "") -> str:
+        return os.path.join(self._folder.name, f"{next(self._numbers)}{suffix}")
 
     def _write(self, url: str, path_here: str) -> None:
         content = self.read(url)

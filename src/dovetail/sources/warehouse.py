@@ -32,7 +32,7 @@ from dovetail.ports import (
     TableStatistics,
 )
 from dovetail.sources import duck
-from dovetail.sources.declarations import COMMENT, Row, declarations, listing, names, qualified_name
+from dovetail.sources.declarations import COMMENT, Row, declarations, listings, qualified_name
 from dovetail.sources.server import address
 from dovetail.sources.warehouse_dialects import DIALECTS, MOST_SHOWN, Shown, Statement
 from dovetail.sources.warehouse_driver import Warehouse
@@ -68,7 +68,7 @@ class WarehouseSource:
         self._dialect = DIALECTS[spec.kind]
         variables = {"user": "", "password": "", **self._dialect.login}
         at = address(spec.location, spec.credentials, variables)
-        self._warehouse = Warehouse(spec.kind, self._dialect, at, spec.seconds)
+        self._warehouse = Warehouse(spec.kind, at, spec.seconds)
         self._parts = dict(zip(("database", "schema"), at.database.split("/", 1), strict=False))
         self._parts.setdefault("schema", at.database)
         self._views = spec.views
@@ -81,8 +81,7 @@ class WarehouseSource:
     def tables(self) -> Sequence[Listing]:
         chosen = [key for key, table in self._tables.items() if self._views or not table.view]
         default_schema = self._dialect.default_schema or next((schema for schema, _ in chosen), "")
-        named = zip(names(chosen, default_schema), chosen, strict=True)
-        return [listing(name, *key, self._tables[key].bytes or 0) for name, key in named]
+        return listings([(key, self._tables[key].bytes or 0) for key in chosen], default_schema)
 
     def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
         listed = self._tables.get(qualified_name(table))
@@ -98,20 +97,15 @@ class WarehouseSource:
             raise SourceError("is not there any more: it went while we looked; index again")
         columns = self._columns.get(key, [])
         read = ", ".join(self._quoted(name) for name, *_ in columns) or "*"
-        size = self._size(key)
-        if self._in_query or (not self._sample and size <= self._limit_bytes):
-            return self._read(table, f"SELECT {read} FROM {self._name(key)}")
         wanted = self._sample or _SAMPLE_ROWS
-        rows = self._count(key)
-        if rows <= wanted and size <= self._limit_bytes:
+        within = self._in_query or self._size(key) <= self._limit_bytes
+        if not within:
+            return self._sampled_blocks(table, columns, read, wanted)
+        if self._in_query or not self._sample or self._count(key) <= wanted:
             return self._read(table, f"SELECT {read} FROM {self._name(key)}")
-        if size <= self._limit_bytes:
-            stated = self._statistics(self._name(key), columns)
-            source = self._by_hash(key, columns, wanted / max(stated.rows, 1))
-            limit = 2 * wanted
-        else:
-            return self._sampled_blocks(table, columns, read, rows, wanted)
-        scan = self._read(table, self._limited(f"{read} FROM {source}", limit))
+        stated = self._statistics(self._name(key), columns)
+        source = self._by_hash(key, columns, wanted / max(stated.rows, 1))
+        scan = self._read(table, self._limited(f"{read} FROM {source}", 2 * wanted))
         return replace(scan, statistics=stated)
 
     def _sampled_blocks(
@@ -119,11 +113,11 @@ class WarehouseSource:
         table: Listing,
         columns: Sequence[tuple[str, str, str]],
         read: str,
-        rows: int,
         wanted: int,
     ) -> Scan:
         """Some rows of some blocks; the first rows of a view, or if no block is drawn."""
         key = qualified_name(table)
+        rows = self._count(key)
         sources = [f"({self._limited(f'* FROM {self._name(key)}', wanted)}) drawn"]
         if not self._tables[key].view:
             sources.insert(0, self._blocks(key, wanted / max(rows, 1)))
@@ -294,8 +288,6 @@ class WarehouseSource:
 
     def _size(self, key: tuple[str, str]) -> int:
         """How many bytes reading a table would scan: as listed, or by its cells."""
-        if self._in_query:
-            return 0
         listed = self._tables[key].bytes
         if listed is not None:
             return listed

@@ -227,16 +227,13 @@ WHERE comments IS NOT NULL AND owner = SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA')
 class Dialect:
     """A kind of warehouse.
 
-    `name` is sqlglot's word for its SQL, `driver` the function of `warehouse_driver.py` that logs
-    in, `extra` what to install for it, `login` the environment variables it takes. In `tables` and
-    `columns`, `{database}` and `{schema}` are the parts of the URL's path. `sample` reads about
+    `name` is sqlglot's word for its SQL, `login` the environment variables it takes. In `tables`
+    and `columns`, `{database}` and `{schema}` are the parts of the URL's path. `sample` reads about
     `{percent}` of a `{table}` without going through all of it: the same blocks every time, where
     the warehouse can be told so. `declared` are the statements about keys and comments.
     """
 
     name: str
-    driver: str
-    extra: str
     tables: str
     columns: str
     login: Mapping[str, str] = field(default_factory=dict)
@@ -254,8 +251,6 @@ class Dialect:
 DIALECTS: dict[str, Dialect] = {
     "snowflake": Dialect(
         "snowflake",
-        "snowflake",
-        "snowflake",
         standard_tables(
             rows="row_count",
             bytes="bytes",
@@ -268,8 +263,6 @@ DIALECTS: dict[str, Dialect] = {
         declared=_SNOWFLAKE,
     ),
     "bigquery": Dialect(
-        "bigquery",
-        "bigquery",
         "bigquery",
         "SELECT dataset_id, table_id, CASE WHEN type = 1 THEN 0 ELSE 1 END, row_count, size_bytes, "
         "CAST(last_modified_time AS STRING), NULL FROM `{schema}`.__TABLES__ ORDER BY 1, 2",
@@ -284,8 +277,6 @@ DIALECTS: dict[str, Dialect] = {
     ),
     "databricks": Dialect(
         "databricks",
-        "databricks",
-        "databricks",
         standard_tables(comment="comment"),
         standard_columns(type="full_data_type", comment="comment"),
         {"token": "DATABRICKS_TOKEN"},
@@ -297,8 +288,6 @@ DIALECTS: dict[str, Dialect] = {
     ),
     "trino": Dialect(
         "trino",
-        "trino",
-        "trino",
         standard_tables(),
         standard_columns(),
         {"user": "TRINO_USER", "password": "TRINO_PASSWORD"},
@@ -309,8 +298,6 @@ DIALECTS: dict[str, Dialect] = {
     ),
     "flightsql": Dialect(
         "duckdb",
-        "flightsql",
-        "flightsql",
         standard_tables(),
         standard_columns(),
         {"user": "FLIGHTSQL_USER", "password": "FLIGHTSQL_PASSWORD"},
@@ -324,8 +311,6 @@ DIALECTS: dict[str, Dialect] = {
     ),
     "mssql": Dialect(
         "tsql",
-        "mssql",
-        "mssql",
         "SELECT s.name, t.name, 0, SUM(p.rows), SUM(a.pages) * 8192, NULL, NULL "
         "FROM sys.tables t JOIN sys.schemas s ON s.schema_id = t.schema_id "
         "JOIN sys.partitions p ON p.object_id = t.object_id AND p.index_id IN (0, 1) "
@@ -343,8 +328,6 @@ DIALECTS: dict[str, Dialect] = {
         declared=_MSSQL,
     ),
     "oracle": Dialect(
-        "oracle",
-        "oracle",
         "oracle",
         "SELECT t.owner, t.table_name, 0, t.num_rows, t.blocks * 8192, NULL, c.comments "
         "FROM all_tables t LEFT JOIN all_tab_comments c "

@@ -18,7 +18,6 @@ import pyarrow as pa
 from dovetail.errors import DovetailError, MissingExtraError, RescanError, SourceError
 from dovetail.sources import duck
 from dovetail.sources.server import Address
-from dovetail.sources.warehouse_dialects import Dialect
 
 _ROWS_AT_ONCE = 10_000
 _NETWORK = "check host and network, then index again"
@@ -123,7 +122,7 @@ def _oracle(at: Address, driver: Any, seconds: float | None) -> Any:
 
 
 Login = Callable[[Address, Any, float | None], Any]
-# By name: the module of the driver, and how to log in with it.
+# By kind, which is the name of the extra too: the module of the driver, and how to log in with it.
 _DRIVERS: dict[str, tuple[str, Login]] = {
     "snowflake": ("snowflake.connector", _snowflake),
     "bigquery": ("google.cloud.bigquery.dbapi", _bigquery),
@@ -138,15 +137,13 @@ _DRIVERS: dict[str, tuple[str, Login]] = {
 class Warehouse:
     """A connection to a warehouse; it is only ever sent SELECT and SHOW."""
 
-    def __init__(
-        self, kind: str, dialect: Dialect, at: Address, seconds: float | None = None
-    ) -> None:
+    def __init__(self, kind: str, at: Address, seconds: float | None) -> None:
         self._at = at
-        module, connect = _DRIVERS[dialect.driver]
+        module, connect = _DRIVERS[kind]
         try:
             driver = importlib.import_module(module)
         except ModuleNotFoundError:
-            raise MissingExtraError(f"a source of the kind {kind}", dialect.extra) from None
+            raise MissingExtraError(f"a source of the kind {kind}", kind) from None
         with self.explained():
             self._connection = connect(at, driver, seconds)
 

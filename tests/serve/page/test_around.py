@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from urllib.parse import quote
 
@@ -11,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from dovetail.serve.guarded import Access, Caller, RequestLimits
 from tests.serve.page.serving import QUESTION, serving
+from tests.support.served import digest
 
 ASKED = f"#/ask?q={quote(QUESTION)}"
 
@@ -71,8 +71,7 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(page: Page, url: str) -> No
 
 
 def test_a_token_is_asked_for_and_kept_for_the_tab_alone(page: Page, pile: Path) -> None:
-    digest = hashlib.sha256(b"open-sesame").hexdigest()
-    with serving(pile, Access({digest: Caller("reader", ("shop::*",))})) as running:
+    with serving(pile, Access({digest("open-sesame"): Caller("reader", ("shop::*",))})) as running:
         page.goto(running.url)
         page.fill("#token", "wrong")
         page.get_by_role("button", name="Continue").click()

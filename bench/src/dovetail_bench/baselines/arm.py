@@ -3,20 +3,17 @@
 Published as Chen, Zhang, Cafarella, Roth, "Can we Retrieve Everything All at Once? ARM: An
 Alignment-Oriented LLM-based Retrieval Method" (2025). Three stages: keywords of the question become
 n-grams of the corpus and find candidates, which their join partners expand; JAR's program makes a
-connected draft of each size; a model picks tables per draft, and its picks are added up by how sure
-it was.
+connected draft of each size; a model picks tables per draft, and its picks are added up.
 
 Where this differs. The authors steer decoding so that a model can only write n-grams of the corpus;
 an endpoint offers no such hold, so the model writes freely and `alignment.py` finds the n-grams.
 They know every table's database and look for joins inside it; here there is one open corpus, so
-drafts can span look-alike tables of unrelated origin. Certainty is the probability of the number a
-model wrote where the endpoint tells log-probabilities of every draft, else a pick is one vote.
+drafts can span look-alike tables of unrelated origin. They add up the logits of picks, which few
+endpoints tell; here a pick is one vote.
 """
 
 from __future__ import annotations
 
-import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,8 +22,7 @@ import numpy as np
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, Chosen, TableId, TableSet
-from dovetail.models.cache import needed_model
-from dovetail.ports import LLM, Completion, Message
+from dovetail.ports import LLM, Message
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.trace import (
     Stage,
@@ -45,6 +41,7 @@ from dovetail_bench.baselines.mip import Limits, solve
 from dovetail_bench.baselines.prompting import numbers_in, shown, strings_in
 from dovetail_bench.baselines.ranking import PAPER, Ranking, nearest_by, words_of
 from dovetail_bench.prompts import PROMPTS
+from dovetail_bench.replay import needed_model
 from dovetail_bench.retrievers import published_searcher
 
 _MOST_KEYWORDS = 8
@@ -80,7 +77,7 @@ class Drafting:
 class ArmRetriever:
     """The tables that a model stands by over all drafts; `k` is for the ranking it falls back to.
 
-    A table stays if its picks, each counted by its certainty, are worth half of its showings.
+    A table stays if it was picked in half of its showings or more.
     """
 
     def __init__(
@@ -170,24 +167,15 @@ class ArmRetriever:
         drafts: Sequence[tuple[int, ...]],
         stage: Stage,
     ) -> dict[int, float]:
-        """For every candidate shown, the certainty of its picks over the number of its showings."""
-        replies: list[tuple[tuple[int, ...], Completion]] = []
+        """For every candidate shown, the number of its picks over that of its showings."""
+        showings = Counter(place for draft in drafts for place in draft)
+        picks: Counter[int] = Counter()
         for draft in drafts:
             asked = self._asked(question, [found[place].id for place in draft])
-            reply = stage.ask(self._llm, asked, schema=_TABLES, logprobs=True)
-            replies.append((draft, reply))
-        # A vote is worth more than any probability: drafts are told apart by one or the other.
-        spoken = [reply for _, reply in replies if reply.text]
-        told = bool(spoken) and all(start_of(reply) is not None for reply in spoken)
-        stage.facts["by"] = "logprobs" if told else "votes"
-        showings = Counter(place for order, _ in replies for place in order)
-        picks: dict[int, float] = {}
-        for order, reply in replies:
-            votes = dict.fromkeys(numbers_in(reply.text, "tables"), 1.0)
-            for number, certainty in (certainties(reply, "tables") if told else votes).items():
-                if 1 <= number <= len(order):
-                    place = order[number - 1]
-                    picks[place] = picks.get(place, 0.0) + certainty
+            reply = stage.ask(self._llm, asked, schema=_TABLES)
+            for number in numbers_in(reply.text, "tables"):
+                if 1 <= number <= len(draft):
+                    picks[draft[number - 1]] += 1
         return {place: picks[place] / showings[place] for place in picks}
 
     def _asked(self, question: str, tables: Sequence[TableId]) -> Sequence[Message]:
@@ -197,43 +185,6 @@ class ArmRetriever:
         ]
         prompt = read_prompt("arm_verify", PROMPTS)
         return prompt.fill(question=clipped(question), draft=PromptText("\n".join(lines)))
-
-
-def start_of(reply: Completion) -> int | None:
-    """Where the text of a reply begins in its tokens; None where they do not tell of it.
-
-    Before it there may be thoughts that an endpoint keeps to itself, behind it the mark of its end.
-    """
-    start = "".join(token for token, _ in reply.logprobs).rfind(reply.text)
-    return start if start >= 0 else None
-
-
-def certainties(reply: Completion, key: str) -> dict[int, float]:
-    """The numbers of a reply, each with the probability of its tokens.
-
-    >>> told = (('{"tables": [', -0.1), ("3", math.log(0.9)), ("]}", 0.0))
-    >>> certainties(Completion('{"tables": [3]}', 1, 1, 0.0, logprobs=told), "tables")
-    {3: 0.9}
-    """
-    numbers = numbers_in(reply.text, key)
-    start = start_of(reply) or 0
-    found: dict[int, float] = {}
-    for match in re.finditer(r"\d+", reply.text):
-        number = int(match.group())
-        if number in numbers:
-            span = (start + match.start(), start + match.end())
-            found[number] = round(_probability(reply, *span), 6)
-    return found
-
-
-def _probability(reply: Completion, start: int, stop: int) -> float:
-    """The probability of the tokens that touch a span of all that they spell."""
-    total, at = 0.0, 0
-    for token, logprob in reply.logprobs:
-        if at < stop and at + len(token) > start:
-            total += logprob
-        at += len(token)
-    return math.exp(min(total, 0.0))
 
 
 def open_arm(

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, Chosen, Table, TableId, TableSet
-from dovetail.models.cache import needed_model
 from dovetail.models.chat import without_thoughts
 from dovetail.ports import LLM, Message
 from dovetail.prompts import read_prompt
@@ -36,6 +35,7 @@ from dovetail_bench.baselines.prompting import numbers_in
 from dovetail_bench.baselines.ranking import PAPER, Ranking, nearest_by, words_of
 from dovetail_bench.markdown import markdown
 from dovetail_bench.prompts import PROMPTS
+from dovetail_bench.replay import needed_model
 from dovetail_bench.retrievers import published_searcher
 
 # Repetitions are bounded: a reply is hostile input, and must be read in linear time.

@@ -78,7 +78,7 @@ def bench_joins(
         )
     if as_json:
         words = ["dovetail", "bench", "joins", str(data), "--scoring", scoring]
-        command = shlex.join([*words, "--json"])
+        command = shlex.join([*words, "--embedder", embedder, "--json"])
         print_json({**result, "command": command})
         return
     listing = rich_table("pairs", "of", "keys", *_JOIN_MEASURES.values())

@@ -14,7 +14,6 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, Chosen, JoinEdge, TableId, TableSet
 from dovetail.errors import ModelError, PendingError, UsageError
 from dovetail.joins.graph import JoinGraph
-from dovetail.models.cache import needed_model
 from dovetail.ports import LLM
 from dovetail.retrieve.prompt import JoinedPair, joined_pairs
 from dovetail.retrieve.trace import Stage, ranked, require_positive, table_set
@@ -24,6 +23,7 @@ from dovetail.settings import Settings
 from dovetail_bench.core_t.adjust import Addition, AdjustOptions, adjust, compatibility_of
 from dovetail_bench.core_t.index import PaperIndex
 from dovetail_bench.core_t.select import LLMSelector, Selection
+from dovetail_bench.replay import needed_model
 from dovetail_bench.retrievers import published_searcher
 from dovetail_bench.scorings import joins_by
 

@@ -34,12 +34,11 @@ import numpy.typing as npt
 
 import dovetail
 from dovetail.domain import TableId
-from dovetail.retrieve.ask import BREADTH, CANDIDATES, GraphRetriever
+from dovetail.retrieve.ask import CANDIDATES, GraphRetriever
 from dovetail.retrieve.doubt import (
     BIAS,
     WEIGHTS,
     WORD_WEIGHTS,
-    WordCover,
     clipped_logit,
     expected_f1,
 )
@@ -197,8 +196,8 @@ def _row(
     """The row of a question whose set has been scored."""
     query = searcher.analyse(question)
     scored = retriever.score(query, searcher.search(query, CANDIDATES))
-    covered = retriever.doubter.by_meaning(WordCover.of(query, scored), scored)
-    chosen = retriever.connect(scored, retriever.choose(scored, BREADTH), BREADTH)
+    covered = retriever.doubter.covered(query, scored)
+    chosen = retriever.connect(scored, retriever.readings(scored)[0])
     probabilities = [scored.by_table.get(table, 0.0) for table in chosen.ids]
     promised = expected_f1(probabilities, float(scored.probabilities.sum()))
     return Row(retriever.doubter.signs(query, scored, covered), promised, f1, **kind)

@@ -1,4 +1,5 @@
-"""Generated lakes, kept below .bench/: many small tables in SQLite files, or tall ones in Parquet.
+"""Generated lakes, kept below .bench/: many small tables in SQLite files, tall ones in Parquet, or
+one in CSV.
 
 Of small tables a thousand are a system, which is a file. It has modules of fifty tables
 (`sales_order_line`), a table twenty columns and ten rows: its own key, up to three references to
@@ -23,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import csv
 
 BENCH = Path(__file__).resolve().parents[4] / ".bench"
 SPIDER2 = BENCH / "data" / "spider2" / "databases" / "snowflake" / "snowflake.sqlite"
@@ -33,6 +35,8 @@ TALL = {
     "tall-1e7": (1_000, 10, 1_000),
     "tall-1e8": (1_000, 50, 2_000),
 }
+# CSV files of so many rows of 12 columns, called by about how many MB they are.
+CSV = {"csv-75": 590_000, "csv-340": 2_650_000}
 COLUMNS, ROWS, VOCABULARY = 20, 10, 20_000
 _IN_SYSTEM, _IN_MODULE = 1_000, 50
 _MODULES = (
@@ -113,6 +117,8 @@ def lake(name: str, seed: int = 1) -> Path:
         (folder / "files").mkdir(parents=True)
         if name in SMALL:
             _write_small(folder / "files", SMALL[name], seed)
+        elif name in CSV:
+            _write_csv(folder / "files", CSV[name], seed)
         else:
             _write_tall(folder / "files", *TALL[name], seed)
         (folder / "complete").touch()
@@ -135,6 +141,15 @@ def _write_tall(folder: Path, tables: int, columns: int, rows: int, seed: int) -
     for number in range(tables):
         table = {f"c{i}": _column(i, rows, number, random) for i in range(columns)}
         pq.write_table(pa.table(table), folder / f"t{number:05d}.parquet")
+
+
+def _write_csv(folder: Path, rows: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    pieces = [
+        pa.table({f"c{i}": _column(i, VOCABULARY // 2, start, random) for i in range(12)})
+        for start in range(0, rows, VOCABULARY // 2)
+    ]
+    csv.write_csv(pa.concat_tables(pieces), folder / "rows.csv")
 
 
 def _column(

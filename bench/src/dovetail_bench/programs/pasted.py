@@ -146,8 +146,9 @@ class Tried:
             print(f"{kind}: {' '.join(text.split())}\n  {wrong}")
 
 
-async def tried(asked: Pile, counts: Counter[str], *, show: bool) -> Tried:
-    """Run all that is given back for the questions of a pile."""
+async def tried(asked: Pile, counts: Counter[str], *, show: bool, once: bool = False) -> Tried:
+    """Run all that is given back for the questions of a pile; with `once`, for each question one
+    statement of each kind, the first that was not run for another."""
     result = Tried(show=show)
     with dovetail.open(asked.catalog) as catalog:
         live = LiveCatalog(catalog.folder, catalog.settings)
@@ -159,11 +160,17 @@ async def tried(asked: Pile, counts: Counter[str], *, show: bool) -> Tried:
                 if not found:
                     continue
                 result.add("ddl", found.ddl(), ddl_error(found.ddl()))
+                kinds: set[str] = set()
                 for kind, sql in given_by_ask(found):
-                    result.add(kind, sql, None if result.seen(sql) else _error(catalog, sql))
+                    known = result.seen(sql)
+                    if not (once and (known or kind in kinds)):
+                        result.add(kind, sql, None if known else _error(catalog, sql))
+                        kinds.add(kind)
                 async for kind, sql in given_over_mcp(client, question.text):
                     known = result.seen(sql)
-                    result.add(kind, sql, None if known else await _mcp_error(client, sql))
+                    if not (once and (known or kind in kinds)):
+                        result.add(kind, sql, None if known else await _mcp_error(client, sql))
+                        kinds.add(kind)
     return result
 
 

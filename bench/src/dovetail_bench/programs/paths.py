@@ -10,28 +10,36 @@ a catalog that nobody described for the earlier ways, FOLDER=CATALOG=PLAIN. The 
 
 Replies come from the recordings, `bench/recordings/NAME.jsonl.xz`, by the name of the corpus or
 folder; `--llm` names another model, with {} for that name (`replay:rec/{}` writes down what is to
-be answered). A way that waits for replies has no row.
+be answered). A way that waits for replies has no row. `offered` is how often all wanted tables are
+among those that it chooses among, a family by any of its members; `or copies` how often each is in
+the set itself or as a table of another database with equal columns and values.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from statistics import mean
 
 import dovetail
+from dovetail.domain import TableId
 from dovetail.errors import PendingError
+from dovetail.families.contents import Contents, family_tables
 from dovetail.ports import Json
 from dovetail.settings import Settings, load_settings
 from dovetail_bench.datasets import open_dataset
+from dovetail_bench.directory import logical
 from dovetail_bench.programs.company import Names, outcome, read_questions, summary
-from dovetail_bench.questions import QuestionFilter
+from dovetail_bench.questions import Question, QuestionFilter, table_of
 from dovetail_bench.retrieval import Experiment
 from dovetail_bench.run import RunConfig
+from dovetail_bench.run_file import traces_of
 
-_MEASURES = ("f1", "all found", "perfect", "calls", "tokens")
+_MEASURES = ("f1", "all found", "or copies", "perfect", "offered", "calls", "tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +74,55 @@ def of_corpus(place: str, way: Way, settings: Settings, sample: int, runs: Path)
     return {
         "f1": row["f1"],
         "all found": row["pr"],
+        "or copies": _found_or_copied(Path(row["run"]), experiment),
         "perfect": row["exact"],
+        "offered": _offered(Path(row["run"]), experiment.questions),
         "calls": row["llm_calls"],
         "tokens": tokens,
     }
+
+
+def _offered(run: Path, questions: Sequence[Question]) -> float:
+    """How often all wanted tables were among those that a run chose among, by its traces."""
+    lines = map(json.loads, traces_of(run).read_text("utf-8").splitlines())
+    shown = {
+        line["question"]: [
+            table_of(row["table"], "")
+            for stage in line["stages"]
+            for row in stage.get("candidates", ())
+        ]
+        for line in lines
+    }
+    return mean(
+        set(logical(one.gold, one.families)) <= set(logical(shown[one.id], one.families))
+        for one in questions
+    )
+
+
+def _found_or_copied(run: Path, experiment: Experiment) -> float:
+    """How often each wanted table was in the set, or one of equal columns and values."""
+    tables = {one.id: one for one in family_tables(experiment.catalog)}
+    contents = Contents(experiment.catalog)
+
+    def stands_for(one: TableId, wanted: TableId, families: Sequence[Sequence[TableId]]) -> bool:
+        if one == wanted or any(one in family and wanted in family for family in families):
+            return True
+        alike = tables[one].names == tables[wanted].names
+        return alike and contents.equal(tables[one], tables[wanted]) is not None
+
+    lines = [json.loads(line) for line in run.read_text("utf-8").splitlines()]
+    sets = {
+        line["question"]: [TableId(one["source"], one["name"]) for one in line["tables"]]
+        for line in lines
+        if "question" in line
+    }
+    return mean(
+        all(
+            any(stands_for(one, wanted, asked.families) for one in sets[asked.id])
+            for wanted in asked.gold
+        )
+        for asked in experiment.questions
+    )
 
 
 def of_pile(folder: Path, catalog: str, way: Way, settings: Settings) -> Json:
@@ -89,7 +142,9 @@ def of_pile(folder: Path, catalog: str, way: Way, settings: Settings) -> Json:
     return {
         "f1": measured["f1"],
         "all found": measured["all_found"],
+        "or copies": measured["all_found"],
         "perfect": measured["perfect"],
+        "offered": measured["offered"],
         "calls": sum(each.calls for each in outcomes) / len(outcomes),
         "tokens": measured["tokens_mean"],
     }

@@ -17,9 +17,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from dovetail.api.catalog import Catalog
-from dovetail.errors import DatasetError, GuardError, QueryError
+from dovetail.errors import GuardError, QueryError
 from dovetail.settings import Settings
 from dovetail_bench.datasets import open_dataset
+from dovetail_bench.errors import DatasetError
 from dovetail_bench.questions import Question
 from dovetail_bench.sql_answer import difference
 from dovetail_bench.sql_gold import Gold, GoldResults, unusable

@@ -30,7 +30,7 @@ from dovetail.domain import TableId
 from dovetail.notes.file import QUESTIONS, TABLES, TERMS, Entry
 from dovetail.notes.notes import Notes, notes_of
 from dovetail.retrieve.ask import GRAPH, open_retriever
-from dovetail.retrieve.doubt import GENERIC
+from dovetail.retrieve.match import GENERIC
 from dovetail.search.lexical import Lexical
 from dovetail.search.query import query_words
 from dovetail_bench.measures import score

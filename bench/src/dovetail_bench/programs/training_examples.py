@@ -20,9 +20,9 @@ import numpy as np
 
 from dovetail.domain import TableId
 from dovetail.retrieve.ask import CANDIDATES
-from dovetail.retrieve.features import PAIR_FEATURES, SET_FEATURES, features, predict, set_input
 from dovetail.retrieve.groups import Belonging, Pairs, belonging
 from dovetail.retrieve.match import QueryMatch, QueryMatcher
+from dovetail.retrieve.scorer import PAIR_FEATURES, SET_FEATURES, features, predict, set_input
 from dovetail.settings import Settings
 from dovetail_bench.datasets import Dataset, database_of, open_dataset
 from dovetail_bench.questions import Question

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dovetail.errors import DatasetError
 from dovetail.ports import Json
+from dovetail_bench.errors import DatasetError
 from dovetail_bench.reporting.published import published_rows
 from dovetail_bench.reporting.tabular import HIGH, LOW, Column, Row, Table, cells, empty
 
@@ -54,7 +54,7 @@ def joinability(join_results: Sequence[JoinResult], dataset: str) -> Table:
             name, title, "It needs the output of dovetail bench joins --json in a file of its own."
         )
     columns = (
-        Column("scoring"), Column("pairs"), Column("count"), Column("declared"),
+        Column("scoring"), Column("pairs"), Column("embedder"), Column("count"), Column("declared"),
         Column("accuracy", HIGH), Column("column pair", HIGH), Column("error", LOW, 3),
         Column("P", HIGH), Column("R", HIGH), Column("F1", HIGH), Column("AUC", HIGH, 3),
     )  # fmt: skip
@@ -66,7 +66,8 @@ def joinability(join_results: Sequence[JoinResult], dataset: str) -> Table:
             rows.append(
                 Row(
                     cells(
-                        str(one.document["scoring"]), told, measured["pairs"], measured["gold"],
+                        str(one.document["scoring"]), told, one.document.get("embedder"),
+                        measured["pairs"], measured["gold"],
                         100 * measured["accuracy"], 100 * measured["column_pair"],
                         measured["mean_error"], *(100 * measured[share] for share in shares),
                         measured["auc"],
@@ -75,5 +76,9 @@ def joinability(join_results: Sequence[JoinResult], dataset: str) -> Table:
                 )
             )  # fmt: skip
     taken = published_rows(name, dataset, columns)
-    note = "The paper does not say over which pairs; its copies of the tables have more rows."
-    return Table(name, title, columns, (*rows, *taken), note=note if taken else "")
+    note = (
+        "Where no embedder is named, headers are compared by their words alone."
+        + " The paper does not say over which pairs; its copies of the tables have more rows."
+        * bool(taken)
+    )
+    return Table(name, title, columns, (*rows, *taken), note=note)

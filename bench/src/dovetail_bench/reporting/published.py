@@ -28,6 +28,7 @@ def published_rows(analysis: str, dataset: str, columns: Sequence[Column]) -> tu
             continue
         for system, values in datasets.get(wanted, {}).items():
             given = dict(zip(section["columns"], values, strict=True))
+            given["questions"] = _QUESTIONS[wanted]
             if analysis == "selection":
                 given |= _tokens(models, wanted, system)
             measured = (Cell(given.get(column.name)) for column in columns[1:])

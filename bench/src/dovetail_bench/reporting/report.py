@@ -29,7 +29,14 @@ from dovetail_bench.reporting.sql_accuracy import (
     execution_strata,
     paired_execution,
 )
-from dovetail_bench.reporting.stages import ablation, connectors, recovery
+from dovetail_bench.reporting.stages import (
+    ablation,
+    connectors,
+    is_swept,
+    prompt_lengths,
+    recovery,
+    thresholds,
+)
 from dovetail_bench.reporting.tabular import Cell, Row, Table
 
 
@@ -117,7 +124,7 @@ def _chapter(
 
 def _about_sets(every: Sequence[ScoredRun], options: Options) -> list[Table]:
     cut = [one for one in every if not one.ranks or one.k in options.ks]
-    measured = cut or every
+    measured = [one for one in cut or every if not is_swept(one)] or every
     against = reference(measured, options.against)
     fell_back = fallbacks(measured)
     return [
@@ -129,6 +136,7 @@ def _about_sets(every: Sequence[ScoredRun], options: Options) -> list[Table]:
         ablation(measured),
         recovery(measured),
         connectors(measured, options.quantile),
+        *[table for table in (thresholds(every), prompt_lengths(measured)) if table.rows],
         errors(measured),
     ]
 

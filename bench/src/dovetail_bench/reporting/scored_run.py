@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from dovetail.errors import DatasetError, NotFoundError, UsageError
+from dovetail.errors import NotFoundError, UsageError
 from dovetail.ports import Json
+from dovetail_bench.errors import DatasetError
 from dovetail_bench.measures import Retrieval, Score, retrieval, score_of
 from dovetail_bench.question_file import SUFFIX, read_questions_beside
 from dovetail_bench.questions import Question

@@ -21,18 +21,22 @@ from dovetail_bench.reporting.tabular import (
     measures,
     percent,
 )
+from dovetail_bench.run_file import Record
 from dovetail_bench.stats import bootstrap, holm, sign_flip
 
 LEVEL = 0.05
 FALLBACKS = "fallbacks"
+COSTS = (
+    Column("fallback %", LOW), Column("calls", LOW), Column("tokens in", LOW, 0),
+    Column("tokens out", LOW, 0),
+)  # fmt: skip
 
 
 def selection_performance(measured: Sequence[ScoredRun]) -> Table:
     """The sets of every run, what they cost a question, and the runs that each is better than."""
     columns = (
         Column(""), Column("system"), *measures("questions", "tables", "P", "R", "F1"),
-        Column("F1 95%"), *measures("PR"), Column("PR 95%"), Column("fallback %", LOW),
-        Column("calls", LOW), Column("tokens in", LOW, 0), Column("tokens out", LOW, 0),
+        Column("F1 95%"), *measures("PR"), Column("PR 95%"), *COSTS,
     )  # fmt: skip
     letters = {one.label: _letters(place) for place, one in enumerate(measured)}
     better = _significantly_better(measured)
@@ -49,7 +53,7 @@ def selection_performance(measured: Sequence[ScoredRun]) -> Table:
                     Cell(interval_text([score.f1 for score in scores])),
                     Cell(100 * means.pr),
                     Cell(interval_text([float(score.perfect) for score in scores])),
-                    *cells(*_cost(one)),
+                    *cells(*cost(list(one.records.values()))),
                 ),
                 runs=(one.number,),
             )
@@ -78,9 +82,8 @@ def interval_text(values: Sequence[float]) -> str:
     return f"{100 * interval.low:.1f} to {100 * interval.high:.1f}"
 
 
-def _cost(one: ScoredRun) -> tuple[float | None, ...]:
+def cost(records: Sequence[Record]) -> tuple[float | None, ...]:
     """Fallbacks in percent, calls and tokens a question; nothing where no model is asked."""
-    records = list(one.records.values())
     count, calls = len(records), sum(record.llm_calls for record in records)
     if not calls:
         return (None,) * 4

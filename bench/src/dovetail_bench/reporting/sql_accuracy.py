@@ -10,7 +10,7 @@ from dovetail_bench.measures import execution
 from dovetail_bench.reporting.comparison import PAIRED, Values, paired_row, strata_table
 from dovetail_bench.reporting.published import published_rows
 from dovetail_bench.reporting.scored_run import ScoredRun
-from dovetail_bench.reporting.selection import interval_text
+from dovetail_bench.reporting.selection import COSTS, cost, interval_text
 from dovetail_bench.reporting.tabular import HIGH, Column, Row, Table, cells, empty
 from dovetail_bench.run_key import ORACLE
 from dovetail_bench.sql_answer import NO_GOLD
@@ -43,7 +43,7 @@ def execution_accuracy(measured: Sequence[ScoredRun]) -> Table:
     columns = (
         Column("system"), Column("model"), Column("questions"), Column("EX multi-table", HIGH),
         Column("EX", HIGH), Column("EX 95%"), Column("EX perfect", HIGH),
-        Column("EX given perfect", HIGH),
+        Column("EX given perfect", HIGH), *COSTS,
     )  # fmt: skip
     rows: list[Row] = []
     for one, found in runs:
@@ -59,6 +59,7 @@ def execution_accuracy(measured: Sequence[ScoredRun]) -> Table:
                     one.label, _model(one), len(found), 100 * shares.ex_mt, 100 * shares.ex_all,
                     interval_text([float(not error) for error in found.values()]),
                     100 * shares.ex_pr, 100 * shares.ex_given_pr,
+                    *cost([one.records[question] for question in found]),
                 ),
                 runs=(one.number,),
             )
@@ -69,7 +70,8 @@ def execution_accuracy(measured: Sequence[ScoredRun]) -> Table:
         title,
         columns,
         (*rows, *taken),
-        note="EX perfect is the share of all questions that are both fully retrieved and right.",
+        note="EX perfect is the share of all questions that are both fully retrieved and right. "
+        "Calls and tokens are means per question, of the sets and of the SQL together.",
     )
 
 

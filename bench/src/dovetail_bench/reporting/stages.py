@@ -6,12 +6,15 @@ tables say at which stage they came in.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 
 from dovetail.domain import TableId
+from dovetail_bench.core_t.adjust import AdjustOptions
 from dovetail_bench.measures import retrieval, score
 from dovetail_bench.questions import Question, table_of
 from dovetail_bench.reporting.published import published_rows
@@ -24,12 +27,16 @@ from dovetail_bench.reporting.tabular import (
     Table,
     cells,
     empty,
+    measures,
     percent,
 )
+from dovetail_bench.stats import sign_flip
 
 _NEEDED = (
     "It needs a run whose traces list the candidates of the search stage, such as one of core-t."
 )
+_NUMBER = re.compile(r"\d*\.?\d+")
+_LENGTHS = ("shortest", "median", "longest")
 _COLUMNS = (
     Column("system"), Column("dropped %", LOW), Column("dropped"), Column("of"),
     Column("some back %", HIGH), Column("all back %", HIGH),
@@ -92,6 +99,67 @@ def ablation(measured: Sequence[ScoredRun]) -> Table:
                 values += [100 * means.f1, 100 * means.pr, means.avg_tables]
             rows.append(Row(cells(one.label, *values), runs=(one.number,)))
     return _table("stages", "Step-wise ablation", columns, rows, measured)
+
+
+def is_swept(one: ScoredRun) -> bool:
+    """Whether a run has another threshold of adjustment, which is shown in a table of its own."""
+    return "+" in one.retriever and _threshold(one) is not None
+
+
+def _threshold(one: ScoredRun) -> float | None:
+    name, _, word = one.retriever.partition("+")
+    if name != "core-t:paper":
+        return None
+    return float(word) if _NUMBER.fullmatch(word) else None if word else AdjustOptions().threshold
+
+
+def thresholds(measured: Sequence[ScoredRun]) -> Table:
+    """The paper's sets by its threshold of adjustment, each paired with those of its default."""
+    name, title = "thresholds", "Threshold of adjustment"
+    known = {level: one for one in measured if (level := _threshold(one)) is not None}
+    usual = known.get(AdjustOptions().threshold)
+    if usual is None or len(known) < 2:
+        return empty(name, title, "It needs runs of core-t:paper and of core-t:paper+0.7.")
+    columns = (
+        Column("system"), Column("threshold"), *measures("questions", "tables", "P", "F1", "PR"),
+        Column("other sets %"), Column("p", digits=4),
+    )  # fmt: skip
+
+    def ids(run: ScoredRun, question: str) -> set[TableId]:
+        return {table.id for table in run.records[question].tables}
+
+    rows: list[Row] = []
+    for level, one in sorted(known.items()):
+        means, sets = one.means, [(ids(one, q), ids(usual, q)) for q in one.scores]
+        pairs = [(one.scores[q].f1, usual.scores[q].f1) for q in one.scores]
+        tested = None if one is usual else sign_flip(*map(list, zip(*pairs, strict=True)))
+        rows.append(
+            Row(
+                cells(
+                    one.label, level, len(one.scores), means.avg_tables, 100 * means.p,
+                    100 * means.f1, 100 * means.pr,
+                    percent(sum(a != b for a, b in sets), len(sets)), tested,
+                ),
+                runs=(one.number,),
+            )
+        )  # fmt: skip
+    taken = published_rows(name, usual.dataset, columns)
+    note = "The model is asked once: its reply does not depend on the threshold. "
+    return Table(name, title, columns, (*rows, *taken), note=note + "p: F1, paired sign-flip.")
+
+
+def prompt_lengths(measured: Sequence[ScoredRun]) -> Table:
+    """The tokens of the one prompt that selection takes: shortest, median and longest."""
+    columns = (
+        Column("system"), Column("questions"), *(Column(each, digits=0) for each in _LENGTHS),
+    )  # fmt: skip
+    rows: list[Row] = []
+    for one in measured:
+        lengths = [each.tokens_in for each in one.records.values()]
+        if one.retriever.startswith("core-t") and all(lengths):
+            values = (min(lengths), median(lengths), max(lengths))
+            rows.append(Row(cells(one.label, len(lengths), *values), runs=(one.number,)))
+    return _table("prompts", "Tokens of a prompt", columns, rows, measured)
 
 
 def recovery(measured: Sequence[ScoredRun]) -> Table:

@@ -18,6 +18,9 @@ export function compact(query) {
   return JSON.stringify(query, (key, value) => (key === "words" || key === "open" || value === "" || value === false || value === 0 || (Array.isArray(value) && !value.length) ? undefined : value));
 }
 
+// The words before a condition: those of the table that was last spoken of go on.
+const whose = (part, before, first) => part.table !== before ? `${part.either ? " or" : ","} of ${nameOf(part.table)} whose ` : first ? " whose " : part.either ? " or " : " and ";
+
 const same = (a, b) => a.table === b.table && a.column === b.column;
 
 export class ReadingView {
@@ -38,9 +41,9 @@ export class ReadingView {
     this.open.hidden = !parts.open?.length;
     this.open.textContent = `Open, and not in the query: ${(parts.open ?? []).join(" ")}`;
     const first = parts.select[0] ?? parts.where[0] ?? parts.group[0];
-    const main = nameOf(first?.table ?? found.tables[0].id);
+    const last = first?.table ?? found.tables[0].id, main = nameOf(last);
     const select = parts.select.map((part) => this.chip("select", part, part.words));
-    const filters = parts.where.map((part, at) => [at ? (part.either ? " or " : " and ") : " where ", this.chip("where", part, part.words)]);
+    const filters = parts.where.map((part, at) => [whose(part, parts.where[at - 1]?.table ?? last, !at), this.chip("where", part, part.words)]);
     const group = parts.group.map((part, at) => [at ? " and " : ", per ", this.chip("group", part, part.words)]);
     const having = parts.having.map((part) => [", ", this.chip("having", part, `${part.words} each`)]);
     const order = parts.order.map((part, at) => [at ? ", " : ", by ", this.chip("order", part, part.words + (part.down ? ", highest first" : ""))]);

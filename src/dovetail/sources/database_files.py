@@ -1,6 +1,6 @@
-"""SQLite files, read so that nothing beside them changes.
+"""Databases in files: SQLite, read so that nothing beside the file changes, and DuckDB.
 
-Their columns may hold values of any type, whatever they are declared as.
+The columns of SQLite may hold values of any type, whatever they are declared as.
 
 A database in WAL mode has a log of what was written last (`-wal`) and an index of that log which
 those who have it open share (`-shm`). SQLite makes both where they are missing, even to read. So:
@@ -27,14 +27,24 @@ from urllib.parse import quote
 import duckdb
 import pyarrow as pa
 
+from dovetail.atomic import require_regular
 from dovetail.errors import RescanError, SourceError
 from dovetail.ports import Declaration, Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck
-from dovetail.sources.declarations import Row, declarations, listing, qualified_name
-from dovetail.sources.walk import fingerprint_files, first_bytes
+from dovetail.sources.declarations import (
+    DUCKDB_DECLARED,
+    Row,
+    declarations,
+    listings,
+    qualified_name,
+)
+from dovetail.sources.walk import DATABASE_SUFFIXES, fingerprint_files, first_bytes
 
-MAGIC = b"SQLite format 3\x00"
-_REMEDY = "is it a complete SQLite database?"
+_SQLITE_MAGIC = b"SQLite format 3\x00"
+_SQLITE_REMEDY = "is it a complete SQLite database?"
+_DUCKDB_MAGIC, _MAGIC_AT = b"DUCK", 8
+_DUCKDB_REMEDY = "is it a complete DuckDB database, and is no other process writing it?"
+_ALIAS = "file"
 # Keys as `declarations.Row` has them; nothing that a module provides, for it may be missing. A part
 # of an index that is an expression has no name.
 _DECLARED = """
@@ -54,6 +64,9 @@ _UNDECLARED = """
 SELECT t.name, max(c.type = '') FROM sqlite_master t, pragma_table_xinfo(t.name) c
 WHERE t.type = 'table' AND t.rootpage > 0 GROUP BY t.name
 """
+# What each engine opens by itself beside a file, if it is there.
+_BESIDE_SQLITE = ("-journal", "-wal", "-shm")
+_BESIDE_DUCKDB = (".wal", ".wal.checkpoint", ".wal.recovery")
 # How many tables are read in one transaction.
 _TABLES_AT_ONCE = 64
 # What DuckDB says of a value that does not fit, and Python of a message that quotes its bytes: the
@@ -73,6 +86,27 @@ _ATTEMPTS = 3
 
 # Size and time of change of the database and of its log.
 _State = tuple[tuple[int, int] | None, ...]
+
+
+def database_kind(path: str) -> str:
+    """Which kind a file is, told by its first bytes.
+
+    By the name only where those say nothing, so that opening fails.
+    """
+    named = path.lower().endswith(DATABASE_SUFFIXES)
+    try:
+        head = first_bytes(path, 16)
+    except (OSError, SourceError):
+        if not named:
+            raise
+        head = b""
+    if head == _SQLITE_MAGIC:
+        return "sqlite"
+    if head[_MAGIC_AT:].startswith(_DUCKDB_MAGIC):
+        return "duckdb"
+    if not named:
+        raise SourceError("is neither a SQLite nor a DuckDB database, nor a known table file")
+    return "duckdb" if path.lower().endswith((".duckdb", ".ddb")) else "sqlite"
 
 
 class SqliteSource:
@@ -103,7 +137,7 @@ class SqliteSource:
                 "is in WAL mode, and another part of this process uses DuckDB's SQLite already: "
                 "open dovetail's sources first"
             )
-        with duck.explained(remedy=_REMEDY):
+        with duck.explained(remedy=_SQLITE_REMEDY):
             alias = duck.attach(file.uri if _load() else self._path, "TYPE sqlite")
         self._attached.append((file, alias))
 
@@ -113,10 +147,10 @@ class SqliteSource:
         names = self._ask(
             f"SELECT name FROM sqlite_master WHERE type IN {kinds} "
             "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
-            remedy=_REMEDY,
+            remedy=_SQLITE_REMEDY,
         )
         weight = os.stat(self._path).st_size // max(len(names), 1)
-        return [listing(name, "main", name, weight) for (name,) in names]
+        return listings([(("main", name), weight) for (name,) in names], "main")
 
     def expect(self, tables: Sequence[Listing], tokens: Mapping[str, str], *, rows: bool) -> None:
         """Prepare to be asked for tables: those whose rows are read next share a transaction.
@@ -148,7 +182,7 @@ class SqliteSource:
         return Scan(scan.columns, self._of_one_moment(scan.batches, file, table.name))
 
     def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
-        rows = self._ask(_DECLARED, remedy=_REMEDY)
+        rows = self._ask(_DECLARED, remedy=_SQLITE_REMEDY)
         return declarations(tables, _as_named(tables, map(Row.of, rows)))
 
     def close(self) -> None:
@@ -240,12 +274,21 @@ def _load() -> bool:
     return bool(status == 0)
 
 
+def _require_plain(path: str, beside: Sequence[str]) -> None:
+    """Refuse a database that is no plain file, or has something else for a file beside it.
+
+    Where its path is a link, an engine may look beside what it leads to.
+    """
+    for named in {path, os.path.realpath(path)}:
+        require_regular(named, *(named + suffix for suffix in beside))
+
+
 def _refuse_damaged(path: str) -> None:
     """Raise an error about what SQLite would take for a new database, or fill up with nulls."""
-    head = first_bytes(path, len(MAGIC) + 2)
-    if not head.startswith(MAGIC):
+    head = first_bytes(path, len(_SQLITE_MAGIC) + 2)
+    if not head.startswith(_SQLITE_MAGIC):
         raise SourceError("is not a SQLite database" if head else "is empty, so no database")
-    page = int.from_bytes(head[len(MAGIC) :], "big")
+    page = int.from_bytes(head[len(_SQLITE_MAGIC) :], "big")
     if os.stat(path).st_size % (1 << 16 if page == 1 else max(page, 1)):
         raise SourceError("is cut off in the middle of a page; copy it again")
 
@@ -254,6 +297,7 @@ class ReadOnlyFile:
     """A SQLite file to be opened by `uri`, which leaves the files beside it as they are."""
 
     def __init__(self, path: str) -> None:
+        _require_plain(path, _BESIDE_SQLITE)
         self._path = path
         self._copy: TemporaryDirectory[str] | None = None
         self._state = _state(path)
@@ -311,3 +355,42 @@ def _seen(path: str) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     return state.st_size, state.st_mtime_ns
+
+
+class DuckdbSource:
+    """One DuckDB file; tables outside `main` are named `schema.table`."""
+
+    def __init__(self, spec: SourceSpec) -> None:
+        _require_plain(spec.location, _BESIDE_DUCKDB)
+        self._path = spec.location
+        self._kinds = "('BASE TABLE', 'VIEW')" if spec.views else "('BASE TABLE')"
+        with duck.explained(remedy=_DUCKDB_REMEDY):
+            self._database = duck.closed_database(spec.location, _ALIAS)
+
+    def tables(self) -> Sequence[Listing]:
+        with duck.explained(remedy=_DUCKDB_REMEDY):
+            rows = duck.fetch(
+                "SELECT table_schema, table_name FROM information_schema.tables "
+                f"WHERE table_catalog = {duck.literal(_ALIAS)} AND table_type IN {self._kinds} "
+                "ORDER BY table_schema, table_name",
+                self._database,
+            )
+        weight = os.stat(self._path).st_size // max(len(rows), 1)
+        return listings([(row, weight) for row in rows], "main", apart=True)
+
+    def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
+        """As with SQLite, only the file as a whole can be vouched for."""
+        del table
+        return fingerprint_files([self._path, self._path + ".wal"], previous)
+
+    def scan(self, table: Listing) -> Scan:
+        relation = ".".join(duck.identifier(part) for part in (_ALIAS, *qualified_name(table)))
+        return duck.scan(relation, duck.explained, connection=duck.cursor(self._database))
+
+    def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
+        with duck.explained(remedy=_DUCKDB_REMEDY):
+            statement = DUCKDB_DECLARED.format(database=duck.literal(_ALIAS))
+            return declarations(tables, map(Row.of, duck.fetch(statement, self._database)))
+
+    def close(self) -> None:
+        self._database.close()

@@ -1,0 +1,59 @@
+"""A process of ours that is asked over pipes: how it is started, and how it hears its caller.
+
+A request is a line of JSON on its standard input. An answer is a line of JSON on its standard
+output, and behind it the bytes that the line announces, if any.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from typing import IO, Any
+
+
+def start(
+    module: str, *, errors: IO[bytes] | int, variables: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a Python that runs a module and finds those that we have."""
+    path = os.pathsep.join(filter(None, sys.path))
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", module],  # -P: no module of the current folder
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        start_new_session=True,  # Ctrl-C is for the caller, who then ends what it started
+        env={**os.environ, "PYTHONPATH": path, **(variables or {})},
+    )
+
+
+def pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    """What a process that was started here reads, and what it writes."""
+    if process.stdin is None or process.stdout is None:
+        raise ValueError("the process was started without pipes")
+    return process.stdin, process.stdout
+
+
+class Caller:
+    """Whoever started this process; what a library prints does not end up between the answers."""
+
+    def __init__(self) -> None:
+        self._answers = os.dup(1)
+        os.dup2(2, 1)
+
+    def requests(self) -> Iterator[dict[str, Any]]:
+        """Say that the process is up, then give every request, until there are no more."""
+        self.send({"ready": True})
+        for line in sys.stdin.buffer:
+            yield json.loads(line)
+
+    def send(self, message: Mapping[str, Any], body: bytes = b"") -> None:
+        """Send an answer, or a part of it."""
+        unsent = memoryview(json.dumps(message).encode() + b"\n" + body)
+        try:
+            while unsent:
+                unsent = unsent[os.write(self._answers, unsent) :]
+        except BrokenPipeError:  # the caller is gone, so nobody waits for what is left to do
+            raise SystemExit(1) from None

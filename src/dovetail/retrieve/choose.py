@@ -1,0 +1,167 @@
+"""Choose: the probable candidates of the groups that are meant, without those that only keep
+another one company.
+
+A cut takes what is nearly as probable as the best (`pick`), and what a person's notes name comes
+besides. Once the set is connected, what says nothing that another table does not say about as well
+leaves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import combinations, islice, product
+
+import numpy as np
+
+from dovetail.arrays import Float32s
+from dovetail.domain import TableId
+from dovetail.joins.graph import JOINABLE
+from dovetail.names.table_name import entity
+from dovetail.retrieve.connect import ConnectedSet, LinkGraph
+from dovetail.retrieve.groups import system_of
+from dovetail.retrieve.match import QueryMatch
+from dovetail.retrieve.scorer import ScoredCandidates
+
+# What a table must add of some word beyond notes: the difference between a name and a mere key.
+_ADDS = 0.35
+# The share of a table's name that is all of it, and a match that hardly is one.
+_WHOLE_NAME = 0.99
+_FAINT = 0.05
+# A table of another system stands for one of its name if it is so nearly as probable, and covers
+# each word about as well; so many choices between such tables are tried at most.
+_AS_PROBABLE, _ABOUT_AS_WELL, _MOST_CHOICES = 0.5, 0.05, 256
+# Below each probability a table leaves a set in which another covers each of its words better by so
+# much: below a half about as well, above clearly better.
+_COMPANIONS = ((0.5, -0.05), (0.8, 0.3))
+
+
+def choose(scored: ScoredCandidates, breadth: float) -> list[int]:
+    """The indices of the candidates above the cut that are meant, the most probable first."""
+    meant, noted = scored.meant, noted_by_people(scored)
+    chosen = [at for at in pick(scored.probabilities, breadth) if at in meant]
+    # What a person's notes name is meant, however improbable.
+    chosen += [at for at in noted if at not in chosen]
+    return beyond_notes(chosen, noted, scored.match)
+
+
+def cut(breadth: float) -> float:
+    """The share of the best probability that a candidate needs: all at breadth 0, none at 1."""
+    return (1 - breadth) ** 2
+
+
+def pick(probabilities: Float32s, breadth: float) -> list[int]:
+    """The indices of the candidates above the cut, the most probable first, ties as they come.
+
+    >>> pick(np.array([0.4, 0.8, 0.1]), breadth=0.5)
+    [1, 0]
+    """
+    order: list[int] = np.argsort(-probabilities, kind="stable").tolist()
+    least = cut(breadth) * probabilities[order[0]]
+    return [at for at in order if probabilities[at] >= least]
+
+
+def noted_by_people(scored: ScoredCandidates) -> list[int]:
+    """The indices of the candidates that a person's notes name."""
+    noted: list[int] = np.flatnonzero(scored.match.defined).tolist()
+    return noted
+
+
+def beyond_notes(chosen: Sequence[int], noted: Collection[int], match: QueryMatch) -> list[int]:
+    """The chosen candidates; where notes name some, these and those that cover what is beyond."""
+    if match.beyond is None:
+        return list(chosen)
+    covers = match.covers[(match.beyond > 0) & match.content]
+    known = covers[:, list(noted)].max(axis=1, initial=0)
+    return [at for at in chosen if at in noted or (covers[:, at] - known).max(initial=0) >= _ADDS]
+
+
+def one_of_each(scored: ScoredCandidates, chosen: Sequence[int]) -> list[list[int]]:
+    """The chosen candidates with one alone of those that are called alike in several systems.
+
+    A company has orders and customers in each of its shops: a question about orders of customers
+    means those of one shop. The choice is between all candidates of a name that are about as
+    probable and cover the question's words as well; it falls to those that join each other. Other
+    choices that join as well come behind it, the most probable first: other readings.
+    """
+    counterparts = _counterparts(scored, chosen)
+    settled = [at for at in chosen if not any(at in each for each in counterparts)]
+    joined = scored.match.joins > JOINABLE
+
+    def joins(tables: Sequence[int]) -> int:
+        return sum(bool(joined[pair]) for pair in combinations(tables, 2))
+
+    def rank(choice: Sequence[int]) -> tuple[int, int]:
+        return joins(choice), joins([*settled, *choice])
+
+    choices = list(islice(product(*counterparts), _MOST_CHOICES))
+    choices.sort(key=lambda one: -float(scored.probabilities[list(one)].sum()))
+    best = max(map(rank, choices))
+    return [
+        sorted([*settled, *choice], key=lambda at: -scored.probabilities[at])
+        for choice in choices
+        if rank(choice) == best
+    ]
+
+
+def _counterparts(scored: ScoredCandidates, chosen: Sequence[int]) -> list[list[int]]:
+    """The candidates that could stand for each other in a set, by the things they are about.
+
+    There are none where the set is about one thing: then nothing tells which is meant, and a
+    question about it may mean all.
+    """
+    covers, probabilities = scored.match.content_covers, scored.probabilities
+    things = [entity(table.name) for table in scored.tables]
+    systems = [system_of(table) for table in scored.tables]
+    about = list(dict.fromkeys(things[at] for at in chosen))
+
+    def stands_for(other: int, one: int) -> bool:
+        said = covers[:, one] > _FAINT
+        return (
+            things[other] == things[one]
+            and systems[other] != systems[one]
+            and probabilities[other] >= _AS_PROBABLE * probabilities[one]
+            and bool((covers[said, other] > covers[said, one] - _ABOUT_AS_WELL).all())
+        )
+
+    counterparts = []
+    for thing in about if len(about) > 1 else ():
+        first, *others = (at for at in chosen if things[at] == thing)
+        able = [at for at in range(len(things)) if stands_for(at, first)]
+        if able and set(others) <= set(able):
+            counterparts.append([first, *able])
+    return counterparts
+
+
+def without_companions(
+    scored: ScoredCandidates, connected: ConnectedSet, links: LinkGraph
+) -> ConnectedSet:
+    """A connected set without tables that only keep others company.
+
+    Such a table covers no word that one other, no less probable, does not cover about as well: the
+    header beside its lines, the second copy of a dimension, the same thing in another system. What
+    connects the set stays, what the question calls by its whole name, and what notes name. In a
+    pool of databases that have nothing to do with each other, the other table may be a stranger's,
+    so this is for the systems of one company.
+    """
+    probabilities, covers = scored.by_table, scored.match.content_covers
+    called = (scored.match.names >= _WHOLE_NAME) | (scored.match.defined > 0)
+    index = {table: at for at, table in enumerate(scored.tables)}
+
+    def keeps_company(table: TableId, others: Sequence[TableId]) -> bool:
+        own = covers[:, index[table]]
+        said = own > _FAINT
+        more = next((more for most, more in _COMPANIONS if probabilities[table] < most), None)
+        return more is not None and any(
+            probabilities[other] >= probabilities[table]
+            and bool((covers[said, index[other]] - own[said] > more).all())
+            for other in others
+            if other in index
+        )
+
+    kept = list(connected.ids)
+    for table in sorted(connected.tables, key=probabilities.__getitem__):
+        rest = [other for other in kept if other != table]
+        needed = called[index[table]] or links.splits(table, kept)
+        if not needed and keeps_company(table, rest):
+            kept = rest
+    return connected.among(kept, links)
