@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pyarrow.parquet as parquet
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from dovetail.sources.warehouse_dialects import DIALECTS
 from tests.serve.page.serving import QUESTION
@@ -142,6 +142,26 @@ def test_rows_by_a_label_have_a_chart_that_back_keeps(page: Page, url: str) -> N
     expect(page.locator("h1")).to_have_text("Tables")
     page.go_back()
     expect(page.locator(".chart rect")).to_have_count(9)
+
+
+def test_while_the_next_query_is_written_its_parts_wait_and_a_chosen_chart_stays(
+    page: Page, url: str
+) -> None:
+    ask(page, url, COUNTED, OF_SHOP)
+    add(page, "group", "shop::orders\nordered_on")
+    add(page, "limit", "", value="9")
+    expect(page.locator(".chart .trend")).to_have_count(1)
+    held: list[Route] = []
+    page.route("**/api/v1/query", lambda route: held.append(route))
+    page.locator(".chip.limit .chip-x").click()
+    expect(page.locator("#add-part")).to_be_disabled()
+    page.get_by_role("button", name="Bars").click()
+    expect(page.locator(".chart rect")).to_have_count(9)
+    held.pop(0).continue_()
+    expect(page.locator("#add-part")).to_be_enabled()
+    expect(page.locator(".chip.limit")).to_have_count(0)
+    expect(page.get_by_role("button", name="Bars")).to_have_attribute("aria-pressed", "true")
+    assert page.locator(".chart rect").count() > 9
 
 
 def test_rows_are_kept_as_parquet(page: Page, url: str) -> None:

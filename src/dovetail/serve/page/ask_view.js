@@ -26,6 +26,7 @@ export class AskView {
     this.reading = new ReadingView((parts) => this.move({ parts: compact(parts), sql: null, sort: null, chart: null }));
     this.panel = new SqlPanel(about, (values, anew = true) => this.move(values, anew));
     this.state = null;
+    this.turn = null;
     this.element = h("div", { class: "stack" }, this.head(), this.result, this.stages);
   }
 
@@ -79,8 +80,10 @@ export class AskView {
   // Change what the address says of the query; `anew` makes it a place to come back to.
   move(values, anew = true) {
     const wanted = to("ask", { ...Object.fromEntries(read().values), ...values });
-    if (anew) location.hash = wanted;
-    else rewrite(wanted);
+    if (!anew) { rewrite(wanted); return; }
+    const before = location.hash;
+    location.hash = wanted;
+    if (location.hash !== before) this.reading.wait();
   }
 
   submit() {
@@ -181,16 +184,18 @@ export class AskView {
 
   // The query that the address asks for over the set that was found, and its rows.
   async query(found) {
-    const { values } = read();
+    const parts = read().values.get("parts");
+    const turn = (this.turn = Symbol("query"));
     let query = { parts: found.parts, sql: found.skeleton };
+    this.reading.wait();
     try {
-      const parts = values.get("parts");
       if (parts) query = await post("query", { question: found.question, tables: found.tables.map((one) => one.id), parts: JSON.parse(parts) });
     } catch (error) {
       if (!(error instanceof Problem || error instanceof SyntaxError)) throw error;
       say(`The query of this link cannot be read: ${error.message}`);
     }
-    if (this.state?.found !== found) return;
+    if (this.state?.found !== found || this.turn !== turn) return;
+    const { values } = read();
     this.reading.draw(found, query.parts);
     this.drawGraph(found, query.parts, values.get("join"));
     await this.panel.show(found, values.get("sql") ?? query.sql, { sort: Number(values.get("sort") ?? 0), kind: values.get("chart"), byHand: values.has("sql") });

@@ -30,13 +30,19 @@ export class ReadingView {
     this.sentence = h("p", { class: "sentence", id: "reading" });
     this.form = h("div", { class: "builder" });
     this.open = h("p", { class: "small muted", id: "open", hidden: true });
-    this.element = h("div", { class: "stack tight" }, this.sentence, this.open, this.form);
+    this.element = h("fieldset", { class: "stack tight plain" }, this.sentence, this.open, this.form);
+  }
+
+  // Parts that are about to be others cannot be changed meanwhile.
+  wait() {
+    this.element.disabled = true;
   }
 
   draw(found, parts) {
     this.found = found;
     this.parts = parts;
     this.columns = null;
+    this.element.disabled = false;
     replace(this.form);
     this.open.hidden = !parts.open?.length;
     this.open.textContent = `Open, and not in the query: ${(parts.open ?? []).join(" ")}`;
@@ -72,8 +78,11 @@ export class ReadingView {
   }
 
   async edit(list, part) {
+    const { parts } = this;
     try {
-      this.columns ??= await Promise.all(this.found.tables.map(async (one) => [one.id, (await table(one.id)).columns]));
+      const columns = this.columns ?? await Promise.all(this.found.tables.map(async (one) => [one.id, (await table(one.id)).columns]));
+      if (parts !== this.parts) return;
+      this.columns = columns;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       say(error.message);
