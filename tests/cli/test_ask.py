@@ -103,14 +103,18 @@ def test_what_a_model_looked_for_was_shown_and_said_is_told(shop: Path) -> None:
     told_lines = [
         line for line in lines if line.split(":")[0] in ("looked for", "chose", "missing")
     ]
+    before, after = (
+        [one["table"].replace("shop.sqlite::", "shop::") for one in found]
+        for found in (first, second)
+    )
     assert told_lines == [
         "looked for: stock of products; orders",
-        f"chose: {first[0]['table']}",
+        f"chose: {before[0]}",
         "missing: suppliers",
-        f"chose: {second[1]['table']}, {second[0]['table']}",
+        f"chose: {after[1]}, {after[0]}",
     ]
     listed = [line for line in lines if line.startswith("shown: ")]
-    assert listed[0].startswith(f"shown: 1 {first[0]['table']}, 2 {first[1]['table']}")
+    assert listed[0].startswith(f"shown: 1 {before[0]}, 2 {before[1]}")
     assert 'said: {"tables": [1], "missing": "suppliers", "sure": 0.4}' in lines
     assert lines[-1].startswith("3 calls of openai:tells: 800 tokens in, 60 out, ")
 

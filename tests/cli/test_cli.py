@@ -43,7 +43,7 @@ def test_index_tables_show(shop: Path) -> None:
     assert "order_items" in listing
     assert "1,288" in listing
     shown = run("show", "order_items", cwd=shop).stdout
-    assert shown.startswith("shop.sqlite::order_items  1,288 rows\n")
+    assert shown.startswith("shop::order_items  1,288 rows\n")
     assert "product_id" in shown
 
 

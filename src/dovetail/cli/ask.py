@@ -26,7 +26,6 @@ from dovetail.cli.output import (
     print_line,
     print_lines,
     rich_table,
-    shortened,
     sureness,
     write,
 )
@@ -250,12 +249,12 @@ def print_explanation(result: TableSet) -> None:
         return
     for one in explanation["tables"]:
         told = f"{one['table']}{_probability(one)}: {_because(one['because'])}"
-        print_line(shortened(told, 0))
+        print_line(told)
     if suffices := explanation.get("suffices"):
         print_line(f"why it suffices: {suffices}")
     if out := explanation["next"]:
         told = f"not taken: {out['table']}{_probability(out)}: {out['because']}"
-        print_line(shortened(told, 0))
+        print_line(told)
     for reading in explanation.get("readings", ()):
         print_line(f"another reading{_probability(reading)}: {reading['words']}")
 
@@ -312,13 +311,12 @@ def print_set(result: TableSet) -> None:
     for chosen in result.tables:
         relevance = chosen.relevance
         sure = f"{relevance:.2f}" if chosen.connects else sureness(relevance)
-        named, why = (shortened(text, 0) for text in (str(chosen.id), chosen.why))
-        tables.add_row(named, sure, chosen.stage, why)
+        tables.add_row(str(chosen.id), sure, chosen.stage, chosen.why)
     if result.tables:
         screen.print(tables)
     else:
         for warning in result.warnings:
-            print_line(shortened(warning[:1].upper() + warning[1:] + ".", 0))
+            print_line(warning[:1].upper() + warning[1:] + ".")
     if result.joins:
         joins = rich_table("join", "score", "kind")
         for edge in result.joins:
@@ -328,8 +326,8 @@ def print_set(result: TableSet) -> None:
     if result.alternatives:
         others = rich_table("or did you mean", "probability", "why")
         for other in result.alternatives:
-            tables_of = shortened(", ".join(map(str, other.tables)), 0)
-            others.add_row(tables_of, sureness(other.probability), shortened(other.reason, 0))
+            tables_of = ", ".join(map(str, other.tables))
+            others.add_row(tables_of, sureness(other.probability), other.reason)
         screen.print(others)
     if result.confidence is not None and result.tables:
         screen.print("confidence", sureness(result.confidence))

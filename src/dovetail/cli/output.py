@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 _PIPE = 4_000
 # Columns of a terminal that nobody has less of.
 _NARROW = 80
-# A source's label of more characters is told by its short name in listings.
-_LONG = 20
+# Half of a source's name that a listing shows where it is too long.
+_HALF = 12
 # The short names of the sources of the catalogs that were opened, by label.
 _names: dict[str, str] = {}
 # A text in pieces that stay on one line: words, of names the parts.
@@ -106,13 +106,12 @@ def open_catalog(catalog: Path | None, **given: Any) -> Catalog:
     return opened
 
 
-def shortened(text: str, longest: int = _LONG) -> str:
-    """A text in which tables stand behind short names of their sources, where those are longer."""
+def shortened(text: str) -> str:
+    """A text in which sources go by their short names, alone and before their tables."""
+    if text in _names:
+        return cut_middle(_names[text])
     for label, name in _names.items():
-        if len(label) > longest:
-            if text == label:
-                return cut_middle(name)
-            text = text.replace(f"{label}::", f"{name}::")
+        text = text.replace(f"{label}::", f"{name}::")
     return text
 
 
@@ -122,8 +121,7 @@ def cut_middle(text: str) -> str:
     >>> cut_middle("exports/of/the/whole/year/2024"), cut_middle("crm")
     ('exports/of/t…le/year/2024', 'crm')
     """
-    half = _LONG // 2 + 2
-    return text if len(text) <= 2 * half + 1 else f"{text[:half]}…{text[-half:]}"
+    return text if len(text) <= 2 * _HALF + 1 else f"{text[:_HALF]}…{text[-_HALF:]}"
 
 
 def print_json(document: dict[str, Any], to: Path | None = None) -> None:
@@ -165,8 +163,9 @@ def console() -> Any:
     return Screen(markup=False, highlight=False, emoji=False, width=width)
 
 
-def rich_table(*headers: str, wrap: bool = True) -> RichTable:
-    """An empty table with these headers; its cells are shown as they are, less what is not text.
+def rich_table(*headers: str, wrap: bool = True, data: bool = False) -> RichTable:
+    """An empty table with these headers; its cells are shown as they are, less what is not text,
+    with sources by their short names unless they are `data` of such a source.
 
     In a narrow terminal cells take several lines, and names go on after their dots and underscores.
     Without `wrap` every row takes one line, and what is too long for the terminal is cut.
@@ -192,10 +191,10 @@ def rich_table(*headers: str, wrap: bool = True) -> RichTable:
 
     class Listing(Table):
         def add_row(self, *cells: Any, **options: Any) -> None:
-            shown = (
-                Cell(printable(shortened(cell))) if isinstance(cell, str) else cell
-                for cell in cells
+            told = (
+                shortened(cell) if isinstance(cell, str) and not data else cell for cell in cells
             )
+            shown = (Cell(printable(cell)) if isinstance(cell, str) else cell for cell in told)
             super().add_row(*shown, **options)
 
     table = Listing(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -221,14 +220,14 @@ def print_rows(
     """
     from rich.measure import Measurement
 
-    screen, listing = console(), rich_table(*headers)
+    screen, listing = console(), rich_table(*headers, data=True)
     for column, is_number in zip(listing.columns, numbers, strict=False):
         column.justify = "right" if is_number else "left"
     for row in rows:
         listing.add_row(*row)
     if Measurement.get(screen, screen.options.update(width=_PIPE), listing).minimum > screen.width:
         for number, row in enumerate(rows, start=1):
-            listing = rich_table(f"row {number}", "")
+            listing = rich_table(f"row {number}", "", data=True)
             for name, cell in zip(headers, row, strict=True):
                 listing.add_row(name, cell)
             screen.print(listing)
@@ -277,13 +276,13 @@ def sureness(share: float) -> Any:
 def print_lines(text: str) -> None:
     """SQL or the like, line by line as it is, but for what steers the terminal."""
     for line in text.splitlines():
-        console().print(printable(shortened(line)), soft_wrap=True)
+        console().print(printable(line), soft_wrap=True)
 
 
 def note(text: str) -> None:
     """A sentence on standard error: what the user should know and the result does not say, or what
     failed. It has as many lines as the terminal needs; elsewhere it is one line."""
-    told = f"dovetail: {printable(shortened(text, 0))}"
+    told = f"dovetail: {printable(shortened(text))}"
     if sys.stderr.isatty():
         told = "\n".join(_folded(told, shutil.get_terminal_size((_NARROW, 24)).columns))
     sys.stderr.write(f"{told}\n")

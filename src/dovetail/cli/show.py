@@ -185,7 +185,8 @@ def _print_check(edge: JoinEdge, check: JoinCheck | None) -> None:
         f"{check.multiplied:,.1f}: {', '.join(check.matching)}{lost}"
     )
     if check.examples:
-        rows = rich_table("column", *(f"row {n}" for n, _ in enumerate(check.examples, start=1)))
+        heads = (f"row {n}" for n, _ in enumerate(check.examples, start=1))
+        rows = rich_table("column", *heads, data=True)
         for column in check.examples[0]:
             rows.add_row(column, *(example[column] for example in check.examples))
         console().print(rows)

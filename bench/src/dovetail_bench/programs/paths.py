@@ -4,7 +4,8 @@ DATA is a corpus, or a company's pile as FOLDER=CATALOG (questions as in program
 a catalog that nobody described for the earlier ways, FOLDER=CATALOG=PLAIN. The ways:
 
     no model   `graph`
-    paper      the paper's prompt and adjustment, 10 candidates (core_t/)
+    paper      CORE-T as published: purposes, its prompt and adjustment, 10 candidates (core_t/)
+    no purposes   the same without purposes, where nobody wrote one for every table
     earlier    the model chooses once among 8 candidates
     today      it looks, chooses among up to 24, and chooses again for what it misses
 
@@ -31,9 +32,10 @@ from dovetail.errors import PendingError
 from dovetail.families.contents import Contents, family_tables
 from dovetail.ports import Json
 from dovetail.settings import Settings, load_settings
-from dovetail_bench.datasets import open_dataset
+from dovetail_bench.datasets import PURPOSES, open_dataset
 from dovetail_bench.directory import logical
 from dovetail_bench.programs.company import Names, outcome, read_questions, summary
+from dovetail_bench.programs.paper import CONTEXT
 from dovetail_bench.questions import Question, QuestionFilter, table_of
 from dovetail_bench.retrieval import Experiment
 from dovetail_bench.run import RunConfig
@@ -44,18 +46,24 @@ _MEASURES = ("f1", "all found", "or copies", "perfect", "offered", "calls", "tok
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way to choose tables: a retriever, its candidates, and whether descriptions are its own."""
+    """A way to choose tables: a retriever, its candidates, and whether descriptions are its own.
+
+    `purposes` has a model write the paper's purposes first; `recording` is where replies lie.
+    """
 
     name: str
     retriever: str
     k: int
     calls: int = 3
     described: bool = False
+    purposes: bool = False
+    recording: str = "{}"
 
 
 WAYS = (
     Way("no model", "graph", 16, described=True),
-    Way("paper", "core-t", 10),
+    Way("paper", "core-t:paper", 10, purposes=True, recording="paper/strong/{}"),
+    Way("no purposes", "core-t:paper+no-purposes", 10),
     Way("earlier", "llm", 8, calls=1),
     Way("today", "llm", 24, described=True),
 )
@@ -67,9 +75,11 @@ def of_corpus(place: str, way: Way, settings: Settings, sample: int, runs: Path)
     count = len(dataset.question_set().questions)
     share = Fraction(min(sample, count), count)
     config = RunConfig(runs, settings.but(llm_calls=way.calls), corpus=place)
-    experiment = Experiment.of(dataset, QuestionFilter(share=share, skip_bad=True), config)
-    name = "core-t:paper" if way.retriever == "core-t" else way.retriever
-    (row,) = experiment.results(name, [way.k])
+    chosen = QuestionFilter(
+        share=share, skip_bad=True, descriptions=PURPOSES if way.purposes else ""
+    )
+    experiment = Experiment.of(dataset, chosen, config)
+    (row,) = experiment.results(way.retriever, [way.k])
     tokens = row["tokens_in"] + row["tokens_out"]
     return {
         "f1": row["f1"],
@@ -126,7 +136,7 @@ def _found_or_copied(run: Path, experiment: Experiment) -> float:
 
 
 def of_pile(folder: Path, catalog: str, way: Way, settings: Settings) -> Json:
-    """The measures of a way over all questions of a company's pile."""
+    """The measures of a way over all questions of a company's pile, which has no purposes."""
     names = Names(folder)
     options = {"selector": way.retriever, "k": None if way.described else way.k}
     with dovetail.open(catalog, settings.but(llm_calls=way.calls)) as opened:
@@ -162,7 +172,7 @@ def table(rows: Sequence[tuple[str, str, Json]]) -> Iterator[str]:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", nargs="+", help="a corpus, or FOLDER=CATALOG[=PLAIN]")
-    parser.add_argument("--llm", default="replay:bench/recordings/{}.jsonl.xz")
+    parser.add_argument("--llm", help="{} is the corpus or folder [the recordings]")
     parser.add_argument("--way", choices=[way.name for way in WAYS], action="append")
     parser.add_argument("--sample", type=int, default=100, help="questions of a corpus [100]")
     parser.add_argument("--runs", type=Path, default=Path(".bench/runs"))
@@ -172,10 +182,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         folder, *catalogs = data.split("=")
         name = Path(folder).name
         for way in WAYS:
-            if given.way and way.name not in given.way:
+            if (given.way and way.name not in given.way) or (catalogs and way.purposes):
                 continue
-            model = None if way.retriever == "graph" else given.llm.replace("{}", name)
+            llm = given.llm or f"replay:bench/recordings/{way.recording}.jsonl.xz"
+            model = None if way.retriever == "graph" else llm.replace("{}", name)
             settings = replace(load_settings(), llm=model)
+            if way.retriever.startswith("core-t"):
+                settings = settings.but(llm_context=CONTEXT)
             try:
                 if catalogs:
                     catalog = catalogs[0] if way.described else catalogs[-1]
