@@ -221,7 +221,7 @@ def test_candidates_are_told_with_their_joins(live: LiveCatalog) -> None:
         found = await call(client, "find_tables", question="company of suppliers", breadth=0)
         assert [one["id"] for one in found["tables"]] == ["shop::suppliers"]
         (products,) = [one for one in found["candidates"] if one["id"] == "shop::products"]
-        assert products.keys() == {"id", "description", "columns"}
+        assert products.keys() == {"id", "columns"}
         joined = "products.supplier_no = suppliers.supplier_no ("
         assert found["candidate_joins"][0].startswith(joined), "of the likeliest first"
         assert found["sureness"] == confidence_word(found["confidence"])

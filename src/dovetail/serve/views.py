@@ -32,8 +32,9 @@ MOST_PHRASES, LONGEST_PHRASE = 20, 1_000
 # sampled rows, characters of a cell, of a text, of a schema slice and of a prompt.
 MOST_COLUMNS, _EXAMPLES, _MEMBERS, _ROWS = 200, 3, 200, 8
 _CELL, _TEXT, _SCHEMA, _PROMPT = 200, 1_000, 20_000, 40_000
-# Of what an agent is told: candidates with their joins, columns of each, characters on it.
-_CANDIDATES, _CANDIDATE_JOINS, _CANDIDATE_COLUMNS, _SENTENCE = 7, 8, 12, 100
+# Of what an agent is told: copies of a table, candidates with their joins, columns of each,
+# characters on it.
+_COPIES, _CANDIDATES, _CANDIDATE_JOINS, _CANDIDATE_COLUMNS, _SENTENCE = 2, 7, 8, 12, 100
 
 
 # A cell of a row, as JSON has it; whole numbers beyond this bound are texts, for not all readers of
@@ -145,13 +146,13 @@ class CandidateBrief(BaseModel):
     """
 
     id: str
-    description: str
+    description: str = ""
     columns: list[str]
 
 
 class FoundTable(BaseModel):
-    """A table of a set and why it is there; `also` are its copies and partitions, and
-    `source_name` is short for its source, where that is longer."""
+    """A table of a set and why it is there; `also` are the first of its copies and partitions and
+    how many more there are, `source_name` is short for its source, where that is longer."""
 
     id: str
     reason: str
@@ -268,32 +269,36 @@ class ColumnBrief(BaseModel):
 
     name: str
     type: str
-    kind: str
-    unique: bool
-    nulls: int
+    unique: bool = False
+    nulls: int = 0
     distinct: int
     examples: list[str]
 
 
 class ColumnDetail(ColumnBrief):
-    """A column with its comment and the range of its values."""
+    """A column with its kind, its comment and the range of its values."""
 
+    kind: str
+    unique: bool
+    nulls: int
     comment: str
     minimum: str | None
     maximum: str | None
 
 
-class TableBrief(TableRef):
+class TableBrief(BaseModel):
     """A table; `sql` is what a query calls it, `also` are its copies and partitions, which it
     represents, `domains` say of its columns which identifiers they hold, and where these are made.
     """
 
+    id: str
+    source_name: str
     sql: str
     rows: int
     columns: list[ColumnBrief]
-    truncated: bool
-    also: list[str]
-    domains: list[str]
+    truncated: bool = False
+    also: list[str] = []
+    domains: list[str] = []
 
 
 class Member(TableRef):
@@ -321,10 +326,15 @@ class TableDescription(BaseModel):
     columns: dict[str, str]
 
 
-class TableDetail(TableBrief):
-    """A table with what is said of it, its family, and sampled rows."""
+class TableDetail(TableRef):
+    """A table as `TableBrief` has it, with what is said of it, its family, and sampled rows."""
 
-    columns: list[ColumnDetail]  # type: ignore[assignment] # pydantic takes a narrower field
+    sql: str
+    rows: int
+    columns: list[ColumnDetail]
+    truncated: bool
+    also: list[str]
+    domains: list[str]
     comment: str
     description: TableDescription | None
     notes: list[str]
@@ -347,7 +357,7 @@ class Rows(BaseModel):
 
 
 RankedModel = TypeVar("RankedModel", bound=BaseModel)
-TableModel = TypeVar("TableModel", bound=TableBrief)
+TableModel = TypeVar("TableModel", TableBrief, TableDetail)
 JoinModel = TypeVar("JoinModel", bound=JoinBrief)
 
 
@@ -398,6 +408,15 @@ def join(edge: JoinEdge, model: type[JoinModel]) -> JoinModel:
     return model.model_validate(safe(edge.to_dict()))
 
 
+def few(names: list[str], most: int) -> list[str]:
+    """The first of some names, and how many more there are.
+
+    >>> few(["a", "b", "c", "d"], 2), few(["a", "b", "c"], 2)
+    (['a', 'b', '2 more'], ['a', 'b', 'c'])
+    """
+    return names if len(names) <= most + 1 else [*names[:most], f"{len(names) - most:,} more"]
+
+
 def joins_among(catalog: Catalog, tables: Iterable[TableId]) -> list[JoinEdge]:
     """The joins between some tables, the surest first."""
     inside = set(tables)
@@ -431,7 +450,7 @@ def found_tables(catalog: Catalog, found: TableSet) -> FoundTables:
                 "id": str(one.id),
                 "reason": one.reason,
                 "source_name": short.get(one.id.source, ""),
-                "also": list(map(str, one.also)),
+                "also": few(list(map(str, one.also)), _COPIES),
             }
             for one in found.tables
         ],
