@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dovetail.cli.output import QuietOption, console, progress_bar
+from dovetail.cli.output import QuietOption, console, progress_bar, with_short_names
 from dovetail.text import count
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def demo(
     """
     from dovetail.cli.ask import print_set
 
-    summary = _indexed(into, quiet)
-    folder, program, families = into / "catalog", _program(), summary.catalog.families()
+    catalog = with_short_names(_indexed(into, quiet).catalog)
+    folder, program, families = into / "catalog", _program(), catalog.families()
     many = sum(len(family.tables) for family in families)
     console().print(
         f"{many} of its tables are copies, parts and versions of {len(families)}: "
@@ -46,7 +46,7 @@ def demo(
     )
     for question in _QUESTIONS:
         console().print(f"\n{question}")
-        print_set(summary.catalog.ask(question, selector="graph"))
+        print_set(catalog.ask(question, selector="graph"))
     console().print(
         f"\nLook closer:  {program} ask '…' --run -C {folder}    with SQL and its rows\n"
         f"              {program} show order_items -C {folder}\n"

@@ -101,9 +101,13 @@ def settings_for(catalog: Path | None, **given: Any) -> Settings:
 def open_catalog(catalog: Path | None, **given: Any) -> Catalog:
     """The catalog that the command line or the settings name, with what the command line gives."""
     settings = settings_for(catalog, **given)
-    opened = dovetail.open(settings.catalog, settings)
-    _names.update(opened.reader.source_names)
-    return opened
+    return with_short_names(dovetail.open(settings.catalog, settings))
+
+
+def with_short_names(catalog: Catalog) -> Catalog:
+    """A catalog whose sources go by their short names in all that is shown from now on."""
+    _names.update(catalog.reader.source_names)
+    return catalog
 
 
 def shortened(text: str) -> str:

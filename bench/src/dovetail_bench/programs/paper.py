@@ -263,14 +263,12 @@ tables had been shown for SQL, with the rows of tables left out of what was read
 rows as upper bounds. On the other corpora they were written by a reader who saw the requests alone,
 and the drafts of one question apart; 28 of ARM's drafts (15 questions on Spider, Bird and Beaver),
 which changed with the way in which headers are embedded, were answered last, by a reader of those
-alone who had seen no gold. On Spider, SQL over the five nearest tables came first, and
-the same query stands for every other set that has all tables it reads, and on MMQA likewise: EX
-here counts tables that are missing, not those too many. On MMQA three requests for SQL were
-answered later, by a reader of those alone. `llm`, `graph`, all SQL, and rows with weights of other
-embedders or a cross-encoder are runs of 18 November 2026 (of bge on Beaver of the 19th), kept
-beside the recordings (of `oracle`, the gold tables, only whether the rows were right); all other
-rows are of the code of the 19th. Nothing is described for `llm`: describing shows a model which
-tables are of one database.
+alone who had seen no gold. SQL was written anew on 19 November, for each system and corpus by a
+reader of the requests for that system's sets alone, so EX counts tables that are missing and those
+too many; where two systems ask the same, word for word, one reply serves both. `llm`, `graph`, all
+SQL, and rows with weights of other embedders or a cross-encoder are kept beside the recordings (of
+`oracle`, the gold tables, only whether the rows were right); they, too, are of the code of 19
+November. Nothing is described for `llm`: describing shows a model which tables are of one database.
 
 The small model is Qwen2.5-Coder-1.5B-Instruct in four bits, below the 7B of the paper. It took the
 likeliest token throughout and was held to the form of a reply; a reply that had not ended after
