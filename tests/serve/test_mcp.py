@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import queue
 import re
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
@@ -22,6 +24,8 @@ from mcp.server.mcpserver import MCPServer
 from starlette.testclient import TestClient
 
 import dovetail
+from dovetail.errors import DovetailError
+from dovetail.serve import mcp
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.mcp import mcp_server, serve_mcp
 from dovetail.serve.views import set_json
@@ -176,6 +180,34 @@ def test_rows_and_cells_are_capped_and_say_so(live: LiveCatalog) -> None:
         assert wide["rows"][0][1] is None
 
     using(mcp_server(live), use)
+
+
+def test_a_query_that_an_agent_calls_off_ends(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, ended = threading.Event(), queue.SimpleQueue[str]()
+
+    def told(live: LiveCatalog, work: Callable[[Any], Any]) -> Any:
+        began.set()
+        try:
+            return work(live.current())
+        except DovetailError as error:
+            ended.put(str(error))
+            raise
+
+    async def use(client: Client) -> None:
+        endless = (
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT count(*) FROM n"
+        )
+        asked = asyncio.create_task(client.call_tool("run_sql", {"sql": endless}))
+        await asyncio.to_thread(began.wait)
+        asked.cancel()
+        assert "called off" in await asyncio.to_thread(ended.get)
+        assert (await call(client, "run_sql", sql="SELECT 1"))["rows"] == [[1]]
+
+    monkeypatch.setattr(mcp, "_run", told)
+    patient = NO_MODELS.but(query_seconds=80_000)
+    using(mcp_server(LiveCatalog(folder / "catalog", patient)), use)
 
 
 def test_phrases_say_which_tables_an_agent_expects(live: LiveCatalog) -> None:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from urllib.parse import unquote
 
 from dovetail.api.catalog import Catalog
+from dovetail.called_off import CALLED_OFF
 from dovetail.domain.schema import ddl
 from dovetail.errors import DovetailError, MissingExtraError, UsageError
 from dovetail.notes.notes import note
@@ -343,11 +345,19 @@ def _short(result: BaseModel) -> CallToolResult:
 async def _on(
     live: LiveCatalog, work: Callable[[Catalog], T], raised_as: type[Exception] = ToolError
 ) -> T:
-    """Do some work on the catalog in a thread; an error of ours is told, without the folder."""
+    """Do some work on the catalog in a thread; an error of ours is told, without the folder.
+
+    Where the agent calls it off or goes, the work ends as soon as it looks.
+    """
+    gone = threading.Event()
+    before = CALLED_OFF.set(gone.is_set)
     try:
-        return await anyio.to_thread.run_sync(partial(_run, live, work))
+        return await anyio.to_thread.run_sync(partial(_run, live, work), abandon_on_cancel=True)
     except DovetailError as error:
         raise raised_as(message_of(error, live.folder)) from None
+    finally:
+        gone.set()
+        CALLED_OFF.reset(before)
 
 
 def _run(live: LiveCatalog, work: Callable[[Catalog], T]) -> T:
