@@ -8,10 +8,18 @@ from __future__ import annotations
 
 import json
 import os
+import select
+import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator, Mapping
 from typing import IO, Any
+
+# How long what a request holds may take to be let go when nobody waits for it any more, in seconds.
+_GRACE = 5.0
+_GONE = select.POLLHUP | select.POLLERR
 
 
 def start(
@@ -44,10 +52,17 @@ class Caller:
         os.dup2(2, 1)
 
     def requests(self) -> Iterator[dict[str, Any]]:
-        """Say that the process is up, then give every request, until there are no more."""
+        """Say that the process is up, then give every request, until there are no more.
+
+        Should the caller go while it works on one, the process ends.
+        """
+        working = threading.Event()
+        threading.Thread(target=_leave_with_the_caller, args=(working,), daemon=True).start()
         self.send({"ready": True})
         for line in sys.stdin.buffer:
+            working.set()
             yield json.loads(line)
+            working.clear()
 
     def send(self, message: Mapping[str, Any], body: bytes = b"") -> None:
         """Send an answer, or a part of it."""
@@ -57,3 +72,15 @@ class Caller:
                 unsent = unsent[os.write(self._answers, unsent) :]
         except BrokenPipeError:  # the caller is gone, so nobody waits for what is left to do
             raise SystemExit(1) from None
+
+
+def _leave_with_the_caller(working: threading.Event) -> None:
+    """End this process when the other end of its input is gone while it works."""
+    caller = select.poll()
+    caller.register(0, 0)
+    while not any(event & _GONE for _, event in caller.poll()):
+        time.sleep(_GRACE)  # it told of something else
+    working.wait()
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_GRACE)
+    os._exit(1)  # what it is in hears no signal

@@ -1,8 +1,9 @@
 """Text from sources made safe, the one place for it: nothing in it ends a line, a cell or a fence,
 turns the direction of writing, or steers a terminal or a model.
 
-What people see, on a terminal or in HTML, is made `printable`; what models and programs get has odd
-characters written out (`escape`, `one_line`, `sql_for_model`).
+What people see, on a terminal or in HTML, is made `printable`; what programs get has odd characters
+`written_out`, and what models read in prompts and over MCP (`escape`, `one_line`, `sql_for_model`)
+has the marks of chat templates broken up as well.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def escape(text: str) -> str:
     a\\|b\\nc <\\|end\\|> <\\/s> [\\INST]
     """
     text = _MARKS.sub(lambda m: "\\" + m[0] if m["cell"] else m[0] + "\\", text)
-    return _written_out(text)
+    return written_out(text)
 
 
 def one_line(text: str) -> str:
@@ -52,13 +53,13 @@ def one_line(text: str) -> str:
     >>> print(one_line("a|b\\nc <|end|> [INST] x < y"))
     a|b\\nc <\\|end|> [\\INST] x < y
     """
-    return _written_out(_without_turns(text))
+    return written_out(_without_turns(text))
 
 
 def sql_lines(sql: str) -> str:
     """SQL on its lines, with odd characters of names and values written out: it would be refused
     with them wherever it is run."""
-    return "\n".join(map(_written_out, sql.split("\n")))
+    return "\n".join(map(written_out, sql.split("\n")))
 
 
 def sql_line(sql: str) -> str:
@@ -157,7 +158,12 @@ def _without_turns(text: str) -> str:
     return _TURNS.sub(lambda mark: mark[0] + "\\", text)
 
 
-def _written_out(text: str) -> str:
+def written_out(text: str) -> str:
+    """Text on one line with odd characters as escapes, and otherwise as it is.
+
+    >>> print(written_out("[NEW]\\n<\\x1b>"))
+    [NEW]\\n<\\u001b>
+    """
     if text.isprintable():
         return text
     return "".join(char if _is_text(char) else _escaped(char) for char in text)

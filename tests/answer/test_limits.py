@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
 import threading
 from itertools import count
 from typing import Any
@@ -16,6 +18,7 @@ from dovetail.answer.pool import Worker
 from dovetail.answer.results import Limits
 from dovetail.called_off import never
 from dovetail.errors import LimitError
+from dovetail.process import pipes, start
 from tests.support.execution import children, pick
 from tests.support.hostile import CONTAINED
 
@@ -76,6 +79,16 @@ def test_a_query_can_be_called_off(shop_executor: Executor, shop: dovetail.Catal
     looked = count()  # whoever waits looks again and again, and calls it off at last
     with pytest.raises(LimitError, match="called off"):
         shop_executor.run(CONTAINED[0], pick(shop, "orders"), cancelled=lambda: next(looked) > 20)
+
+
+def test_a_query_ends_with_whoever_asked_for_it() -> None:
+    worker = start("dovetail.answer.worker", errors=subprocess.DEVNULL)
+    requests, answers = pipes(worker)
+    endless = _request("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) FROM n")
+    requests.write(json.dumps(endless | {"limits": {"seconds": 80_000}}).encode() + b"\n")
+    requests.close()
+    assert worker.wait() == -signal.SIGTERM
+    answers.close()
 
 
 @pytest.mark.parametrize("how", [signal.SIGSTOP, signal.SIGKILL, signal.SIGSEGV])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import os
@@ -179,6 +180,28 @@ def test_rows_come_as_files(client: TestClient) -> None:
     assert len(text.text.splitlines()) == 121
     packed = client.post("/api/v1/answer", json={**wanted, "format": "parquet"})
     assert parquet.read_table(io.BytesIO(packed.content)).num_rows == 120
+
+
+def test_values_come_as_they_are(tmp_path: Path) -> None:
+    shop = shop_catalog(tmp_path)
+    add_table(tmp_path, "CREATE TABLE tickets AS SELECT '[NEW]' AS status, '<18' AS age")
+    client = TestClient(rest_app(LiveCatalog(shop.folder, NO_MODELS), Access({}), log=False))
+    wanted = {"sql": "SELECT status, age FROM tickets"}
+    rows = good(client, "POST", "/api/v1/answer", json=wanted)["result"]["rows"]
+    told = client.post("/api/v1/answer", json={**wanted, "format": "csv"}).text
+    assert rows == list(csv.reader(io.StringIO(told)))[1:] == [["[NEW]", "<18"]]
+    table = good(client, "GET", "/api/v1/tables/tickets")
+    assert table["sample"] == [["[NEW]", "<18"]]
+    assert [column["examples"] for column in table["columns"]] == [["[NEW]"], ["<18"]]
+
+
+@pytest.mark.parametrize("condition", ["at most", "less than", "at least", "more than"])
+def test_every_comparison_of_a_question_is_told(client: TestClient, condition: str) -> None:
+    asked = {"question": f"Items of orders with quantity {condition} 3"}
+    found = good(client, "POST", "/api/v1/ask", json=asked)
+    assert found["parts"]["where"], found["skeleton"]
+    wanted = {"tables": [one["id"] for one in found["tables"]], "parts": found["parts"]}
+    assert good(client, "POST", "/api/v1/query", json=wanted)["sql"] == found["skeleton"]
 
 
 def test_parts_of_a_query_are_changed_and_written(client: TestClient) -> None:

@@ -1,7 +1,7 @@
 """The process a query runs in: requests as JSON lines, answers as a JSON line and Arrow bytes.
 
-It is killed from outside when a query takes too long; should its parent be gone by then, an alarm
-that nothing here catches ends it.
+It is killed from outside when a query takes too long, and ends when its parent does; should it hear
+of neither, an alarm that nothing here catches ends it.
 """
 
 from __future__ import annotations

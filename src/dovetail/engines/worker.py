@@ -12,11 +12,7 @@ worker then leaves, as it does when it is called off.
 
 from __future__ import annotations
 
-import os
-import select
 import signal
-import threading
-import time
 from pathlib import Path
 
 from dovetail.errors import DovetailError, EngineError
@@ -25,22 +21,13 @@ from dovetail.plugins import resolve
 from dovetail.ports import Json, Tick
 from dovetail.process import Caller
 
-# How long what a job holds may take to be let go when nobody waits for it any more, in seconds.
-_GRACE = 5.0
-_GONE = select.POLLHUP | select.POLLERR
-
 
 def main() -> None:
     """Answer jobs until the input ends."""
     signal.signal(signal.SIGTERM, _leave)
-    working = threading.Event()
-    threading.Thread(target=_leave_with_the_caller, args=(working,), daemon=True).start()
     caller = Caller()
     for request in caller.requests():
-        working.set()
-        answer = run(request["task"], request["job"], Path(request["folder"]), caller)
-        working.clear()
-        caller.send(answer)
+        caller.send(run(request["task"], request["job"], Path(request["folder"]), caller))
 
 
 def run(task: str, job: Json, folder: Path, caller: Caller) -> Json:
@@ -82,18 +69,6 @@ def limited(task: str, job: Json, folder: Path, tell: Tick) -> Json:
 def _leave(*_: object) -> None:
     """Called off: what waits for a server ends it there on the way out."""
     raise SystemExit(1)
-
-
-def _leave_with_the_caller(working: threading.Event) -> None:
-    """End this process when the other end of its input is gone while it works."""
-    caller = select.poll()
-    caller.register(0, 0)
-    while not any(event & _GONE for _, event in caller.poll()):
-        time.sleep(_GRACE)  # it told of something else
-    working.wait()
-    os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(_GRACE)
-    os._exit(1)  # what it is in hears no signal
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from dovetail.serve.views import (
     safe,
 )
 from dovetail.serve.views import table as table_detail
-from dovetail.text import one_line
+from dovetail.text import written_out
 
 _HOLDS = "holds "
 Name = Annotated[str, Query(min_length=1, max_length=1_000)]
@@ -90,7 +90,7 @@ def _add_tables(app: FastAPI, catalog_of: CatalogOf) -> None:
     ) -> Listed:
         """The ids of the tables, in order; with `like`, of those whose id contains it."""
         wanted = like.strip().casefold()
-        ids = [one_line(str(table)) for table in catalog_of(request).ids]
+        ids = [written_out(str(table)) for table in catalog_of(request).ids]
         fitting = [table for table in ids if wanted in table.casefold()]
         return Listed(total=len(fitting), tables=fitting[offset : offset + limit])
 
@@ -155,7 +155,7 @@ def _listing(catalog: Catalog) -> Listing:
     size = dict(zip(catalog.ids, sizes, strict=True))
     joins = Counter(table for pair in logical_joins(catalog) for table in pair)
     return Listing(
-        ids=[one_line(str(table)) for table in tables],
+        ids=[written_out(str(table)) for table in tables],
         rows=[int(size[table][0]) for table in tables],
         columns=[int(size[table][1]) for table in tables],
         joins=[joins[table] for table in tables],
@@ -168,7 +168,7 @@ def _hits(catalog: Catalog, text: str, limit: int) -> list[Hit]:
     """Cells first, which the index of values finds; then names of columns that contain the text."""
     wanted = text.strip().casefold()
     hits = [
-        Hit(table=one_line(str(candidate.id)), why=safe(reason))
+        Hit(table=written_out(str(candidate.id)), why=safe(reason))
         for candidate in catalog.search(text, 50, explain=True)
         for reason in candidate.reasons
         if reason.startswith(_HOLDS)
@@ -179,5 +179,5 @@ def _hits(catalog: Catalog, text: str, limit: int) -> list[Hit]:
         named = [name for name in names[bounds[at] : bounds[at + 1]] if wanted in name.casefold()]
         if named and wanted and len(hits) < limit:
             why = f"has {', '.join(named[:3])}" + (" …" if len(named) > 3 else "")
-            hits.append(Hit(table=one_line(str(table)), why=safe(why)))
+            hits.append(Hit(table=written_out(str(table)), why=safe(why)))
     return hits[:limit]

@@ -71,6 +71,8 @@ _WRITES = ToolAnnotations(
 _MOST_TABLES, _MOST_FOUND, _MOST_ROWS, _MOST_LISTED = 20, 50, 200, 2_000
 # Agents that are served over HTTP at once; one that asks nothing for half an hour is forgotten.
 MOST_SESSIONS = 256
+# What is made for a model to read, or SQL, in which a mark may be an operator.
+_FOR_MODELS = ("ddl", "skeleton", "text")
 # How sure the joins of a path are at least that is told where no surer one leads on.
 _GUESS = 0.2
 
@@ -205,9 +207,7 @@ def _add_finding(server: Server, live: LiveCatalog) -> None:
             surest = catalog.path(ends[0].id, ends[1].id)
             edges = surest or catalog.path(ends[0].id, ends[1].id, least=_GUESS)
             columns = {
-                one_line(str(one.id)): [
-                    one_line(column.name) for column in one.columns[:_MOST_FOUND]
-                ]
+                str(one.id): [column.name for column in one.columns[:_MOST_FOUND]]
                 for one in ([] if surest else ends)
             }
             listed = [join(edge, JoinBrief) for edge in edges]
@@ -289,18 +289,20 @@ def _add_describing(server: Server, live: LiveCatalog) -> None:
     @_tool(server, _READS)
     async def tables_to_describe(
         limit: Annotated[int, Field(ge=1, le=MOST_DESCRIBED, description="How many.")] = 10,
-    ) -> ToDescribe:
+    ) -> Annotated[CallToolResult, ToDescribe]:
         """Show the next tables that nobody described yet: columns with values, comments, joins,
         neighbours. Describe them with save_descriptions, and go on until none is missing."""
-        return await _on(live, lambda catalog: to_describe(catalog, limit))
+        return _short(await _on(live, lambda catalog: to_describe(catalog, limit)))
 
     @_tool(server, _WRITES)
-    async def save_descriptions(descriptions: Descriptions) -> SavedWords:
+    async def save_descriptions(
+        descriptions: Descriptions,
+    ) -> Annotated[CallToolResult, SavedWords]:
         """Describe tables for everybody who asks later, each under its id. `description`: one
         sentence of at most 25 words on what a row stands for, in the words that people ask with,
         abbreviations spelled out; say if it is a copy, log or load area; of a table that stays
         unclear, what can be told. `columns`: what cryptic names mean; leave plain ones out."""
-        return await _on(live, lambda _: save(live, descriptions))
+        return _short(await _on(live, lambda _: save(live, descriptions)))
 
     if live.whole().reader.notes_file is None:
         return
@@ -310,7 +312,7 @@ def _add_describing(server: Server, live: LiveCatalog) -> None:
         section: Annotated[Section, Field(description="What the note is about.")],
         key: Annotated[str, Field(min_length=1, max_length=1_000, description=_NOTE_KEY)],
         value: Annotated[str, Field(min_length=1, max_length=2_000, description=_NOTE_VALUE)],
-    ) -> Noted:
+    ) -> Annotated[CallToolResult, Noted]:
         """Note what the data does not say, for everybody who asks later: a join that holds or does
         not, a table to prefer or ignore, what a word means. Only what a person told you or the
         rows show: a note outweighs all evidence."""
@@ -318,7 +320,7 @@ def _add_describing(server: Server, live: LiveCatalog) -> None:
         def write(catalog: Catalog) -> Noted:
             return Noted(doubts=safe(note(catalog.reader, section, key, value)[1]))
 
-        return await _on(live, write)
+        return _short(await _on(live, write))
 
 
 def _tool(
@@ -335,11 +337,24 @@ def _tool(
 
 def _short(result: BaseModel) -> CallToolResult:
     """A result in few characters: no blanks between keys, and no keys that say nothing."""
-    document = result.model_dump(mode="json", exclude_defaults=True)
+    document = _read_by_model(result.model_dump(mode="json", exclude_defaults=True))
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     return CallToolResult(
         content=[TextContent(type="text", text=text)], structured_content=document
     )
+
+
+def _read_by_model(value: Any) -> Any:
+    """JSON with the marks of chat templates broken up in its texts, keys among them; what is made
+    for a model comes so."""
+    if isinstance(value, dict):
+        return {
+            one_line(key): part if key in _FOR_MODELS else _read_by_model(part)
+            for key, part in value.items()
+        }
+    if isinstance(value, list):
+        return [_read_by_model(part) for part in value]
+    return one_line(value) if isinstance(value, str) else value
 
 
 async def _on(
@@ -354,7 +369,7 @@ async def _on(
     try:
         return await anyio.to_thread.run_sync(partial(_run, live, work), abandon_on_cancel=True)
     except DovetailError as error:
-        raise raised_as(message_of(error, live.folder)) from None
+        raise raised_as(one_line(message_of(error, live.folder))) from None
     finally:
         gone.set()
         CALLED_OFF.reset(before)

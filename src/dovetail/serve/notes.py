@@ -28,7 +28,7 @@ from dovetail.serve.descriptions import (
 )
 from dovetail.serve.guarded import Caller
 from dovetail.serve.live_catalog import LiveCatalog
-from dovetail.text import one_line
+from dovetail.text import written_out
 
 Section = Literal["joins", "tables", "terms", "about", "questions", "domains"]
 
@@ -107,10 +107,10 @@ def add_notes(app: FastAPI, live: LiveCatalog, *, writable: bool) -> None:
         return NotesView(
             writable=may_write(request),
             notes=[
-                NoteView(one.section, one_line(one.key), one_line(one.value))
+                NoteView(one.section, written_out(one.key), written_out(one.value))
                 for one in _visible(whole, seen)
             ],
-            problems=[one_line(text) for text in problems],
+            problems=[written_out(text) for text in problems],
         )
 
 
@@ -166,7 +166,7 @@ def _require_own(entry: Entry, whole: Catalog, seen: Catalog) -> None:
     if seen is whole:
         return
     if (found := notes_of([entry], seen.reader)).problems:
-        raise UsageError(one_line(found.problems[0].text))
+        raise UsageError(written_out(found.problems[0].text))
     tables = tables_of_entries([entry], whole.reader).get(entry, frozenset())
     if not tables or not tables <= set(seen.ids):
         raise UsageError("name the tables that this note is about, each as source::name")

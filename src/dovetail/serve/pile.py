@@ -25,7 +25,7 @@ from dovetail.components import Components
 from dovetail.domain import TableId
 from dovetail.names.table_name import entity, unqualified
 from dovetail.names.words import plural
-from dovetail.text import one_line
+from dovetail.text import written_out
 
 Edges = Sequence[tuple[int, int, float]]
 Pair = tuple[TableId, TableId]
@@ -106,7 +106,7 @@ def pile_view(catalog: Catalog) -> PileView:
     laid = layout(groups, drawn)
     rows = dict(zip(catalog.ids, catalog.reader.records.tables["rows"].to_pylist(), strict=True))
     return PileView(
-        ids=[one_line(str(table)) for table in kept],
+        ids=[written_out(str(table)) for table in kept],
         rows=[int(rows[table]) for table in kept],
         x=laid.x,
         y=laid.y,
@@ -125,7 +125,7 @@ def logical_tables(catalog: Catalog) -> dict[TableId, list[str]]:
     members = {family.canonical: family.tables for family in families}
     logical = dict.fromkeys(families.canonical(table) for table in catalog.ids)
     return {
-        table: [one_line(str(one)) for one in members.get(table, ()) if one != table]
+        table: [written_out(str(one)) for one in members.get(table, ()) if one != table]
         for table in logical
     }
 
@@ -152,7 +152,7 @@ def _groups(
     for members, joined, (x, y, radius) in zip(groups.members, groups.joined, discs, strict=True):
         hubs = sorted((tables[at] for at in members), key=lambda table: (-many[table], table))
         name = group_name(hubs) if joined else f"{sources[hubs[0].source]}, no joins"
-        found.append(PileGroup(one_line(name), len(members), x, y, radius))
+        found.append(PileGroup(written_out(name), len(members), x, y, radius))
     return found
 
 

@@ -20,7 +20,7 @@ from dovetail.domain import TableSet
 from dovetail.errors import NotFoundError, UsageError
 from dovetail.serve.query_parts import Name, QueryParts
 from dovetail.serve.views import Rows, answer_rows, find_table, named_set, safe
-from dovetail.text import one_line, sql_lines, sql_of_model
+from dovetail.text import sql_lines, sql_of_model, written_out
 
 MOST_ROWS = 1_000
 
@@ -129,7 +129,7 @@ def add_queries(app: FastAPI, catalog_of: Callable[[Request], Catalog]) -> None:
 def written(found: TableSet) -> Written:
     """The query of a set."""
     parts = QueryParts.model_validate(found.parts)
-    return Written(sql=sql_lines(found.skeleton), reading=one_line(found.reading), parts=parts)
+    return Written(sql=sql_lines(found.skeleton), reading=written_out(found.reading), parts=parts)
 
 
 def _asked(catalog: Catalog, question: str, wanted: Answering) -> TableSet:

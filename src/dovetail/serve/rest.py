@@ -48,7 +48,7 @@ from dovetail.serve.views import (
     message_of,
     safe,
 )
-from dovetail.text import CONFIDENCE, one_line
+from dovetail.text import CONFIDENCE, written_out
 
 # Candidates of a search that nobody gave a number for: as many as `graph` looks at.
 _CANDIDATES = 16
@@ -328,16 +328,16 @@ def _add_errors(app: FastAPI, folder: Path) -> None:
     def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
         where = ".".join(map(str, first.get("loc", ())))
-        return reply(request, 422, one_line(f"{where}: {first.get('msg', 'is not valid')}"))
+        return reply(request, 422, written_out(f"{where}: {first.get('msg', 'is not valid')}"))
 
     @app.exception_handler(HTTPException)
     def other(request: Request, error: HTTPException) -> JSONResponse:
-        return reply(request, error.status_code, one_line(str(error.detail)))
+        return reply(request, error.status_code, written_out(str(error.detail)))
 
 
 def examples(catalog: Catalog) -> list[str]:
     """A few questions that the tables of a catalog can answer."""
-    recorded = [one_line(one.question) for one in catalog.notes.answered[-_MANY:]]
+    recorded = [written_out(one.question) for one in catalog.notes.answered[-_MANY:]]
     return [*recorded, *_suggested(catalog)][:_MANY]
 
 

@@ -1,8 +1,8 @@
 """What programs and the page get of tables, joins, sets and rows: the JSON of `to_dict`, made safe.
 
-Names, values and reasons come from sources: they are data, on one line each, and cannot steer a
-model by the marks of chat templates. A model here says which keys of the JSON are given out, and
-how it is described to whoever calls; an agent pays for every key, so it gets fewer than the page.
+Names, values and reasons come from sources: they are data, on one line each. A model here says
+which keys of the JSON are given out, and how it is described to whoever calls; an agent pays for
+every key, so it gets fewer than the page.
 """
 
 from __future__ import annotations
@@ -24,7 +24,14 @@ from dovetail.domain.schema import ddl
 from dovetail.domain.tables import NUMBERS, with_source_names
 from dovetail.errors import DovetailError, NotFoundError
 from dovetail.serve.query_parts import QueryParts
-from dovetail.text import confidence_word, cut, one_line, sql_for_model, sql_lines
+from dovetail.text import (
+    confidence_word,
+    cut,
+    one_line,
+    sql_for_model,
+    sql_lines,
+    written_out,
+)
 
 # Phrases to look for that are taken, of which the first few are searched, and characters of each.
 MOST_PHRASES, LONGEST_PHRASE = 20, 1_000
@@ -45,6 +52,10 @@ _EXACT = 2**53
 
 # The folders before the name of a file; an address of the web is none.
 _FOLDERS = re.compile(r"(?<![\w./:])/(?:[^\s/'\":;,]+/)+")
+
+
+# How a name is given out, to programs and to agents.
+_GIVEN = (written_out, one_line)
 
 
 # How sure something is, in one word, beside its number.
@@ -369,24 +380,25 @@ def safe(value: Any) -> Any:
         return [safe(part) for part in value]
     if isinstance(value, float):
         return round(value, 4)
-    return one_line(cut(value, _TEXT)) if isinstance(value, str) else value
+    return written_out(cut(value, _TEXT)) if isinstance(value, str) else value
 
 
 def message_of(error: DovetailError, folder: Path) -> str:
     """What is said of an error to who asks: one line, without paths of this machine."""
-    return one_line(_FOLDERS.sub("", str(error).replace(str(folder), "the catalog")))
+    return written_out(_FOLDERS.sub("", str(error).replace(str(folder), "the catalog")))
 
 
 def find_table(catalog: Catalog, name: str) -> Table:
     """The table that a program means: by a name, or by an id as it was given out.
 
-    What is given out of a hostile name has its marks broken up, so it is no name of the catalog.
+    What is given out of a hostile name has odd characters written out, and for an agent its marks
+    broken up, so it is no name of the catalog.
     """
     try:
         return catalog[name]
     except NotFoundError:
         for table in catalog.ids:
-            if name in (one_line(str(table)), one_line(table.name)):
+            if name in {given(each) for given in _GIVEN for each in (str(table), table.name)}:
                 return catalog[table]
         raise
 
@@ -491,7 +503,7 @@ def set_json(catalog: Catalog, found: TableSet) -> TableSetDetail:
     """A set with all that is known of it."""
     schema, others = found.ddl(), catalog.considered(found)
     texts = {
-        "question": one_line(found.question),
+        "question": written_out(found.question),
         "ddl": schema[:_SCHEMA],
         "truncated": len(schema) > _SCHEMA,
         "skeleton": sql_lines(found.skeleton),
@@ -558,7 +570,7 @@ def sampled_rows(shown: Table, limit: int) -> Rows:
         [_cell(_read(text, kind)) for text, kind in zip(row, kinds, strict=True)]
         for row in islice(shown.sample, limit)
     ]
-    columns = [one_line(column.name) for column in shown.columns]
+    columns = [written_out(column.name) for column in shown.columns]
     types = [column.profile.kind.value for column in shown.columns]
     return Rows(
         columns=columns, types=types, rows=rows, truncated=shown.rows > len(rows), warnings=[]
@@ -591,5 +603,5 @@ def _type(kind: pa.DataType) -> str:
 def _cell(value: object) -> Cell:
     plain: Cell = json_value(value)
     if isinstance(plain, str) or (isinstance(plain, int) and abs(plain) > _EXACT):
-        return one_line(cut(str(plain), _CELL))
+        return written_out(cut(str(plain), _CELL))
     return plain

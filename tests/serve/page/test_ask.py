@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from playwright.sync_api import Page, expect
 
-from dovetail.text import confidence_word, one_line
+from dovetail.text import confidence_word
 from tests.serve.page.serving import HOSTILE, QUESTION
 
 REFUSED = "Which astronauts walked on the moon during eclipses?"
@@ -153,10 +153,10 @@ def test_schema_prompt_sql_and_link_are_copied(page: Page, url: str) -> None:
 def test_hostile_names_are_text(page: Page, url: str) -> None:
     ask(page, url, "Which lighthouse has which keeper?")
     card = page.locator(".chosen-table").first
-    expect(card.locator("h3")).to_contain_text(one_line(HOSTILE))
+    expect(card.locator("h3")).to_contain_text(HOSTILE)
     card.locator("summary").click()
-    expect(card.locator("table").nth(1)).to_contain_text(one_line("<script>alert("))
+    expect(card.locator("table").nth(1)).to_contain_text("<script>alert(")
     card.locator("h3 a").click()
-    expect(page.locator("h1")).to_have_text(one_line(HOSTILE))
-    expect(page.locator("table").first).to_contain_text(one_line("<b>keeper</b>"))
+    expect(page.locator("h1")).to_have_text(HOSTILE)
+    expect(page.locator("table").first).to_contain_text("<b>keeper</b>")
     assert page.locator("main img, main script, main b").count() == 0
