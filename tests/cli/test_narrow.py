@@ -60,6 +60,18 @@ def test_a_listing_fits(
     assert [word for word in broken if not word.endswith("…")] == []
 
 
+def test_of_a_table_its_name_and_source_are_cut_last(
+    sample: dovetail.Catalog, capsys: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ["tables", "-C", str(sample.folder)]
+    lines = printed(given, 80, capsys, monkeypatch).splitlines()
+    listed = [line for line in lines if line[:1] == " " and line.strip(" ─")]
+    shown = [line.split() for line in listed[1:]]
+    names = sample.reader.source_names
+    wanted = [(table.name, names[table.source]) for table in sample.ids]
+    assert sorted((cells[0], cells[3]) for cells in shown) == sorted(wanted)
+
+
 def test_a_word_longer_than_its_column_is_broken() -> None:
     assert filled_lines(["a_", "customers"], 5) == ["a_", "custo", "mers"]
 

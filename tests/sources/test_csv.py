@@ -132,6 +132,65 @@ def test_ragged_lines_are_counted(tmp_path: Path) -> None:
     )
 
 
+def test_what_is_said_of_a_folder_holds_for_the_files_that_do_not_show_it(tmp_path: Path) -> None:
+    rows = {
+        "russian": "id,name\n" + "".join(f"{n},Клиент {n} Москва\n" for n in range(40)),
+        "plain": "id,name\n1,Zürich\n2,Köln\n3,Bern\n4,Chur\n",
+        "tokyo": "id,name\n" + "".join(f"{n},東京都の顧客番号\n" for n in range(40)),
+        "titled": "Report\nof sales\n\nid,name\n1,a\n2,b\n",
+    }
+    encodings = {"russian": "cp1251", "tokyo": "shift_jis"}
+    for name, text in rows.items():
+        put(tmp_path / "lake" / f"{name}.csv", text.encode(encodings.get(name, "utf-8")))
+    settings = Settings(embedder="none", csv="encoding=cp1251,header=4")
+    result = dovetail.update([tmp_path / "lake"], into=tmp_path / "catalog", settings=settings)
+    assert not result.skipped
+    with dovetail.open(tmp_path / "catalog") as catalog:
+        read = {name: catalog.sql(f"SELECT id, name FROM {name}").tuples() for name in rows}
+    told = {
+        name: [tuple(line.split(",")) for line in text.splitlines() if "," in line][1:]
+        for name, text in rows.items()
+    }
+    assert {name: [(str(n), v) for n, v in got] for name, got in read.items()} == told
+
+
+def test_a_file_that_is_named_by_itself_is_one_table(tmp_path: Path) -> None:
+    lake, into = tmp_path / "lake", tmp_path / "catalog"
+    put(lake / "a.csv", "id,name\n1,Müller\n".encode("cp1252"))
+    put(lake / "b.csv", "id,name\n1,x\n")
+    alone = Settings(embedder="none", csv="encoding=cp1252")
+    dovetail.update([lake / "a.csv"], into=into, settings=alone)
+    plain = Settings(embedder="none")
+    dovetail.update([lake], into=into, settings=plain)
+    with dovetail.open(into) as catalog:
+        assert sorted(table.name for table in catalog.ids) == ["a", "b"]
+        short = catalog.reader.source_names[catalog["a"].id.source]
+        assert [one.name for one in catalog.tables(sources=[short])] == ["a"]
+    dovetail.update(into=into, settings=plain, forget=[short])
+    dovetail.update(into=into, settings=plain)
+    with dovetail.open(into) as catalog:
+        assert {table.source for table in catalog.ids} == {str(lake)}
+        assert sorted(table.name for table in catalog.ids) == ["a", "b"]
+
+
+@pytest.mark.parametrize("header", ["", "header=4"])
+def test_a_title_whose_lines_end_in_another_way_is_left_out(header: str, tmp_path: Path) -> None:
+    rows = "".join(f"East,{2020 + n % 4},{n}\r\n" for n in range(59))
+    table = table_of(
+        tmp_path, f"Quarterly report\nGenerated 2024-02-01\n\nregion,year,sales\r\n{rows}", header
+    )
+    assert ([column.name for column in table.columns], table.rows) == (
+        ["region", "year", "sales"],
+        59,
+    )
+
+
+@pytest.mark.parametrize("header", [5, 99])
+def test_a_header_that_is_not_there_is_told(header: int, tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=f"has no line {header} that could name its columns"):
+        table_of(tmp_path, "id,name\n1,a\n2,b\n3,c\n", f"header={header}")
+
+
 @pytest.mark.parametrize(
     ("values", "kind", "latest"),
     [

@@ -15,7 +15,7 @@ from pathlib import PurePath
 
 from dovetail.domain import TableId
 from dovetail.domain.sql import QueryNames
-from dovetail.domain.tables import SEPARATOR
+from dovetail.domain.tables import SEPARATOR, short_sources
 from dovetail.errors import AmbiguousTableError, NotFoundError, TableNotFoundError
 
 # Schemas that go unsaid.
@@ -168,16 +168,18 @@ def _listed(tables: Sequence[TableId]) -> str:
 
 
 def tables_of_sources(tables: Sequence[TableId], sources: Iterable[str]) -> list[TableId]:
-    """The tables of some sources, each named by its label, the end of it, or a folder above it.
+    """The tables of some sources, each named by its label, an end of it or a folder, or in short.
 
     >>> tables = [TableId("crm/sales.sqlite", "orders"), TableId("erp", "orders")]
-    >>> [str(table) for table in tables_of_sources(tables, ["sales.sqlite"])]
+    >>> [str(table) for table in tables_of_sources(tables, ["sales"])]
     ['crm/sales.sqlite::orders']
     """
     labels = list(dict.fromkeys(table.source for table in tables))
+    short = short_sources(labels)
     chosen: set[str] = set()
     for name in sources:
         matching = {label for label in labels if _is_source(label, name)}
+        matching = matching or {one for one in labels if short[one].casefold() == name.casefold()}
         if not matching:
             shown = ", ".join(labels[:_MOST_LISTED]) or "none"
             more = ", …" if len(labels) > _MOST_LISTED else ""

@@ -272,11 +272,12 @@ def tables(
 
 
 def _listing(shown: Sequence[Table], families: Sequence[str], *, with_source: bool) -> RichTable:
-    """Tables with a line each; in a narrow terminal the keys are cut first, and then the source."""
+    """Tables with a line each; in a narrow terminal keys and families are cut first."""
     more = [*(["source"] if with_source else []), *(["family"] if any(families) else [])]
     heads = ["table", "rows", "columns", *more, "keys"]
     listing = rich_table(*heads, wrap=False)
-    listing.columns[0].min_width = max((len(table.name) for table in shown), default=0)
+    for head, column in zip(heads, listing.columns, strict=True):
+        column.no_wrap = head not in ("family", "keys")
     for table, family in zip(shown, families, strict=True):
         unique = [column.name for column in table.columns if column.profile.unique]
         keys = ", ".join(unique[:3]) + (" …" if len(unique) > 3 else "")

@@ -188,7 +188,7 @@ def rich_table(*headers: str, wrap: bool = True, data: bool = False) -> RichTabl
 
         def wrap(self, console: Any, width: int, **options: Any) -> Lines:
             if not wrap:
-                return super().wrap(console, width, **options)
+                return super().wrap(console, width, **options | {"no_wrap": True})
             lines = Lines([Text(line) for line in filled_lines(_pieces(self.plain), width)])
             lines.justify(console, width, justify=options["justify"] or "default")
             return lines

@@ -14,6 +14,7 @@ from dovetail.catalog.segment import Segment
 from dovetail.catalog.usage import LearntLog
 from dovetail.catalog.writer import CatalogWriter
 from dovetail.domain import Skipped, TableId
+from dovetail.domain.tables import short_sources
 from dovetail.errors import DovetailError, PartlyDeclaredError, UsageError
 from dovetail.hashing import HashCipher
 from dovetail.offline.summary import Progress, ProgressCallback
@@ -263,7 +264,11 @@ class Plan:
     def _named_in_bounds(self, spec: SourceSpec, source: Source) -> list[Listing]:
         """The tables of a source that are wanted; one with a name without end is left out."""
         wanted = []
+        # A file that was named by itself is read as was said of it, and not once more.
+        apart = {root.location for root in self.roots.all} - {spec.location}
         for listing in source.tables():
+            if listing.place in apart:
+                continue
             if len(listing.name) > _LONGEST_NAME:
                 why = (
                     f"its name has {len(listing.name):,} letters, and a name may have "
@@ -371,7 +376,11 @@ def resolve_roots(
         spec = _relabel(spec, by_label)
         by_label[spec.label] = spec
         named.append(spec)
-    forget = [label if label in by_label else _bare_location(label) for label in forget]
+    short = {name: label for label, name in short_sources(by_label).items()}
+    forget = [
+        label if label in by_label else short.get(label) or _bare_location(label)
+        for label in forget
+    ]
     for label in forget:
         if label not in by_label:
             there = ", ".join(sorted(by_label)) or "none"

@@ -38,6 +38,9 @@ _DAY_FORMATS = "['%d.%m.%Y', '%d.%m.%Y %H:%M', '%d.%m.%Y %H:%M:%S']"
 # one.
 _RAGGED_SHARE, _FEW_LINES = 0.1, 4
 LEFT_OUT, _COUNTED = "ignore_errors = true", "store_rejects = true, rejects_limit = 100000"
+# What DuckDB says where nothing fits the first rows, or not what it was told of them.
+_NOT_SEEN = ("when sniffing", "Sniffer detected value different")
+_LINE_END, _MIXED_ENDS = re.compile(rb"\r?\n"), {b"\r\n", b"\n"}
 _NUMBER = re.compile(r"\s*+[-+]?\d[\d.,:/ -]*+\s*+")
 
 
@@ -210,19 +213,26 @@ def csv_options(text: str) -> dict[str, int | str]:
     return options
 
 
-def dialect_of(file: str, *, tab: bool, header: int | None = None) -> Dialect:
+def dialect_of(file: str, *, tab: bool, header: int | None = None, many: bool = False) -> Dialect:
     """How a file is written, by its first rows.
 
-    `header` is the line that names the columns, where somebody says it; 0 is none.
+    `header` is the line that names the columns, where somebody says it; 0 is none. Said of `many`
+    files, it holds for those that have fewer values in each line above it.
     """
-    lines = [line.decode("utf-8", "replace") for line in _head(file).splitlines()]
+    head = _head(file)
+    lines = [line.decode("utf-8", "replace") for line in head.splitlines()]
     delimiters = "\t" if tab else _DELIMITERS
     fixed = f", delim = {duck.literal(delimiters)}" if tab else ""
-    if header is not None:
+    if header is not None and header > len(lines) and not many:
+        raise SourceError(
+            f"has no line {header:,} that could name its columns; say another, counted from 1"
+        )
+    if header is not None and (not many or _stands_out(lines, header, delimiters)):
         skip = max(header - 1, 0)
         written = f"{fixed}, skip = {skip}, header = {str(header > 0).lower()}"
         dialect = _sniff(file, f", {_DOUBLE_QUOTED}{written}")
         if dialect is None or not dialect.quote:
+            _require_one_line_end(head)
             dialect = _of_first_line(lines[skip] if skip < len(lines) else "", delimiters)
         return replace(dialect, skip=skip, header=header > 0)
     # Quotes may begin after the rows that DuckDB looks at, so they are expected at first.
@@ -231,7 +241,24 @@ def dialect_of(file: str, *, tab: bool, header: int | None = None) -> Dialect:
         if dialect and dialect.quote and _plausible(dialect, lines, delimiters):
             below = _header_below_title(dialect, lines)
             return dialect_of(file, tab=tab, header=below) if below else dialect
+    _require_one_line_end(head)
     return _of_first_line(lines[0] if lines else "", delimiters)
+
+
+def _stands_out(lines: Sequence[str], header: int, delimiters: str) -> bool:
+    """Whether a line has more values than each line above it."""
+    if not 0 < header <= len(lines):
+        return header == 0
+    delimiter = max(delimiters, key=lines[header - 1].count)
+    rows = [next(csv.reader([line], delimiter=delimiter), []) for line in lines[:header]]
+    *above, named = map(_filled, rows)
+    return all(many < named for many in above)
+
+
+def _require_one_line_end(head: bytes) -> None:
+    """Complain, as DuckDB does, of text of which nothing fits all rows as its lines differ."""
+    if _MIXED_ENDS.issubset(_LINE_END.findall(head)):
+        raise duckdb.InvalidInputException("when sniffing: lines end in different ways")
 
 
 def _head(file: str) -> bytes:
@@ -248,7 +275,7 @@ def _sniff(file: str, options: str) -> Dialect | None:
             f"{_LONG_LINES}{options})"
         )
     except duckdb.InvalidInputException as error:
-        if "when sniffing" in str(error):
+        if any(sign in str(error) for sign in _NOT_SEEN):
             return None
         raise
     quote = "" if quote == _EMPTY else quote
@@ -284,12 +311,16 @@ def _header_below_title(dialect: Dialect, lines: list[str]) -> int:
     """The line that names the columns, where the first is a title that separators fill up; 0 if
     it is none. That is how a worksheet with a title is exported."""
     rows = list(csv.reader(lines[dialect.skip :][:_TITLE_LINES], delimiter=dialect.delimiter))
-    filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
+    filled = [_filled(row) for row in rows]
     if not dialect.header or len(dialect.columns) < 2 or filled[:1] != [1]:
         return 0
     at = next((at for at, many in enumerate(filled) if many == len(dialect.columns)), 0)
     named = replace(dialect, skip=dialect.skip + at, columns=tuple(rows[at]))
     return named.skip + 1 if at and _names_columns(named, lines) else 0
+
+
+def _filled(cells: Sequence[str]) -> int:
+    return sum(bool(cell.strip()) for cell in cells)
 
 
 def _of_first_line(line: str, delimiters: str) -> Dialect:

@@ -45,7 +45,8 @@ _STEPS[list(b"[{")], _STEPS[list(b"]}")] = 1, -1
 class FileReader:
     """Reads the files of one source; it remembers which tables must be read another way.
 
-    `options` are what the user says of CSV files: `encoding`, and which line is the `header`.
+    `options` are what the user says of CSV files: `encoding`, and which line is the `header`; said
+    of `many` files, it holds for those that do not show it themselves.
     `fetch` brings a file to this machine, where files are elsewhere: one of a format that is not
     read where it is, and one that is `wanted` here. `complaint` makes one line of an error.
     `ragged` has for each table, by file, the lines that were left out; `broken` has the parts that
@@ -58,9 +59,10 @@ class FileReader:
         fetch: Callable[[str], str] | None = None,
         *,
         wanted: Callable[[str], bool] = lambda _: False,
+        many: bool = False,
         complaint: Callable[[str], str] = duck.one_line,
     ) -> None:
-        self._encoding = str(options.get("encoding", ""))
+        self._encoding, self._many = str(options.get("encoding", "")), many
         header = options.get("header")
         self._header = None if header is None else int(header)
         self.ragged: dict[str, dict[str, dict[str, str]]] = {}
@@ -155,7 +157,9 @@ class FileReader:
         """The dialect of a file; of files that begin with the same header, that of the first."""
         key = (kind, delimited.first_line(file))
         if key not in self._dialects:
-            dialect = delimited.dialect_of(file, tab=kind == "tsv", header=self._header)
+            dialect = delimited.dialect_of(
+                file, tab=kind == "tsv", header=self._header, many=self._many
+            )
             if not dialect.header or dialect.skip:
                 return dialect
             self._dialects[key] = dialect
@@ -165,13 +169,14 @@ class FileReader:
         """The file itself, or if it is in another encoding, where it is written again."""
         ways = self._ways.get(table, ())
         one_end = _LINE_ENDS in ways
-        other = _ENCODING in ways or bool(self._encoding) or delimited.is_marked(file)
+        said = bool(self._encoding) and not self._many
+        other = _ENCODING in ways or said or delimited.is_marked(file)
         if not other and not one_end:
             return file
         key = (file, str(one_end))
         if key not in self._written_again:
             target = self._scratch("csv")
-            as_utf8(file, target, encoding=self._encoding, one_line_end=one_end)
+            as_utf8(file, target, encoding=self._encoding, certain=said, one_line_end=one_end)
             self._written_again[key] = target
         return self._written_again[key]
 

@@ -10,6 +10,7 @@ scan says so. What folders say of the rows in them (`year=2024/month=03`) are co
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -39,7 +40,7 @@ class FilesSource:
 
     def __init__(self, spec: SourceSpec) -> None:
         self._spec = spec
-        self._reader = FileReader(spec.options)
+        self._reader = FileReader(spec.options, many=not os.path.isfile(spec.location))
 
     def tables(self) -> Sequence[Listing]:
         """List tables, each by its path below the source, without the suffix if unambiguous."""

@@ -41,7 +41,7 @@ from dovetail.sources.store import (
     look,
     make_secret,
 )
-from dovetail.sources.walk import Entry, table_format, table_suffix
+from dovetail.sources.walk import WILD, Entry, table_format, table_suffix
 
 # Times of objects are whole seconds: a change within the last ones may hide behind the same time.
 _SETTLED_SECONDS = 5
@@ -68,6 +68,7 @@ class ObjectStoreSource:
             spec.options,
             self._copies.fetch,
             wanted=lambda file: bool(self._query) or file in self._copies,
+            many=not table_suffix(spec.location) or not WILD.isdisjoint(spec.location),
             complaint=self._complaint,
         )
 

@@ -122,19 +122,24 @@ def _is_common(character: str, encoding: str, common: re.Pattern[bytes]) -> bool
     return common.fullmatch(character.encode(encoding)) is not None
 
 
-def as_utf8(file: str, to: str, *, encoding: str = "", one_line_end: bool = False) -> None:
+def as_utf8(
+    file: str, to: str, *, encoding: str = "", certain: bool = True, one_line_end: bool = False
+) -> None:
     """Write a text file again in UTF-8, and if asked to with one kind of line end.
 
-    `encoding` is what somebody says of the file. In UTF-8 with a few other bytes between, those are
-    Windows-1252. A packed file may be a thousand times as large when it is not: one that would
-    take too much of the disk is refused, and leaves nothing there.
+    `encoding` is what somebody says of the file; if that is not `certain`, only where the bytes do
+    not tell a mark, UTF-8 or an encoding of East Asia. In UTF-8 with a few other bytes between,
+    those are Windows-1252. A packed file may be a thousand times as large when it is not: one that
+    would take too much of the disk is refused, and leaves nothing there.
     """
     errors = "strict"
-    if not encoding:
+    if not (encoding and certain):
         with pa.input_stream(file) as stream:
-            encoding = marked_encoding(bytes(stream.read(4)))
-        if encoding == "utf-8":
-            encoding, errors = _of_foreign_bytes(file)
+            marked = marked_encoding(bytes(stream.read(4)))
+        if marked != "utf-8":
+            encoding = marked
+        else:
+            encoding, errors = _of_foreign_bytes(file, encoding)
     plain = codecs.getincrementaldecoder(encoding)(errors)
     decode = io.IncrementalNewlineDecoder(plain, translate=True) if one_line_end else plain
     try:
@@ -170,24 +175,29 @@ def _too_large(to: str) -> SourceError:
     )
 
 
-def _of_foreign_bytes(file: str) -> tuple[str, str]:
-    """The encoding of a file without a mark, and how its decoder takes errors."""
+def _of_foreign_bytes(file: str, said: str) -> tuple[str, str]:
+    """The encoding of a file without a mark, and how its decoder takes errors.
+
+    What somebody says of it counts where the bytes look like any text of Europe.
+    """
     decoder = codecs.getincrementaldecoder("utf-8")()
     for chunk in _chunks(file):
         try:
             decoder.decode(chunk)
         except UnicodeDecodeError:
-            return _of_chunk(chunk)
+            return _of_chunk(chunk, said)
     return "utf-8", _WESTERN
 
 
-def _of_chunk(chunk: bytes) -> tuple[str, str]:
+def _of_chunk(chunk: bytes, said: str) -> tuple[str, str]:
     """The same by the first part of a file that is not UTF-8."""
     last = chunk.rfind(b"\n")
     whole_lines = chunk[:last] if last > 0 else chunk
     if _mostly_utf8(whole_lines):
         return "utf-8", _WESTERN
     encoding = recognised(whole_lines)
+    if said and encoding in ("", "cp1252"):
+        return said, "strict"
     if not encoding:
         raise SourceError(
             "is neither UTF-8 nor in an encoding that its bytes tell; say which it is: "
