@@ -276,6 +276,7 @@ def _listing(shown: Sequence[Table], families: Sequence[str], *, with_source: bo
     more = [*(["source"] if with_source else []), *(["family"] if any(families) else [])]
     heads = ["table", "rows", "columns", *more, "keys"]
     listing = rich_table(*heads, wrap=False)
+    listing.columns[0].max_width = console().width // 2
     for head, column in zip(heads, listing.columns, strict=True):
         column.no_wrap = head not in ("family", "keys")
     for table, family in zip(shown, families, strict=True):
