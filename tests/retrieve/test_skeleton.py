@@ -512,7 +512,7 @@ def test_a_time_of_nothing_that_happened_is_an_open_choice(
     found = named_set(catalog, "survey findings in 2020 by surveyor name", tables)
     written = catalog.completed(found).skeleton
     assert written.startswith(
-        "-- open: which column is of 2020-01-01 to 2020-12-31?\n"
+        "-- open: which column is between 2020-01-01 and 2020-12-31?\n"
         "-- open: what of 'surveyor name'?\nSELECT"
     )
     assert "WHERE" not in written
