@@ -293,16 +293,30 @@ def native_sql(sql: str, relations: Sequence[Relation], dialect: str) -> str:
     _truncate_dates(tree, dialect)
     for table, meant in meanings:
         if isinstance(meant, Relation):
-            if not table.alias and table.name != meant.table.name.rpartition(".")[2]:
+            parts = _native_name(meant.table.name, dialect)
+            if not table.alias and table.name != parts[-1]:
                 table.set("alias", exp.TableAlias(this=table.this.copy()))
-            above, _, name = meant.table.name.rpartition(".")
-            put(table, (above, name) if above else (name,))
+            put(table, parts)
     try:
         return writer.generate(tree, pretty=True, identify=True)
     except SqlglotError as error:
         raise UsageError(f"it cannot be written for {dialect}: {error}") from None
 
 
+def _native_name(name: str, dialect: str) -> tuple[str, ...]:
+    """The schema, if it is said, and the name of a table in its database, as `names` told them."""
+    if dialect.lower() in _WITHOUT_SCHEMAS:
+        return (name,)
+    if quoted := _IN_FULL.fullmatch(name):
+        return quoted[1].replace('""', '"'), quoted[2].replace('""', '"')
+    above, _, last = name.rpartition(".")
+    return (above, last) if above else (last,)
+
+
+# Whose tables are called by one name, which may have a dot; and one that is quoted in full, for
+# it sounds like another.
+_WITHOUT_SCHEMAS = ("sqlite", "mysql")
+_IN_FULL = re.compile(r'"((?:[^"]|"")*)"\."((?:[^"]|"")*)"')
 # The first day of the time that a date is in, where sqlglot writes none that the source has.
 _FIRST_DAYS = {
     "sqlite": {
