@@ -281,3 +281,37 @@ def test_native_sql_names_a_schema_that_is_quoted_in_full(tmp_path: Path) -> Non
         with duckdb.connect(tmp_path / "a.duckdb", read_only=True) as database:
             native = catalog.write_sql(found, dialect="duckdb")
             assert database.execute(native).fetchall() == rows
+
+
+def test_a_join_is_listed_once_the_surer_way_round(company: dovetail.Catalog) -> None:
+    listed = company.joins(least=0)
+    both = [(frozenset(edge.condition().split(" = ")), edge.when) for edge in listed]
+    every = [edge for edge in company.join_graph().edges if edge.score > 0]
+    assert len(both) == len(set(both)) < len(every)
+    for edge in every:
+        (shown,) = {
+            one.score
+            for one in company.joins(edge.left, least=0)
+            if {one.left, one.right} == {edge.left, edge.right}
+            and one.transform == edge.transform and one.when == edge.when
+            and set(one.columns) in ({*edge.columns}, {(b, a) for a, b in edge.columns})
+        }  # fmt: skip
+        assert shown >= edge.score
+
+
+def test_what_finds_no_join_says_how_to_see_one(company: dovetail.Catalog) -> None:
+    weak = next(
+        edge
+        for edge in company.joins(least=0)
+        if edge.score < 0.5 and not company.path(edge.left, edge.right)
+    )
+    ends = str(weak.left), str(weak.right)
+    for asked in (ends, ("--path", *ends)):
+        said = run("joins", *asked, "-C", str(company.folder), COLUMNS="200")
+        assert said.returncode == 1
+        assert f"--least 0 shows one of {weak.score:.2f}" in " ".join(said.stderr.split())
+        assert run("joins", *asked, "--least", "0", "-C", str(company.folder)).returncode == 0
+    led = company.path("beers", "brewery::suppliers")
+    said = run("joins", "beers", "brewery::suppliers", "-C", str(company.folder), COLUMNS="200")
+    assert len(led) > 1
+    assert said.stderr.rstrip().endswith("; --path shows a way")
