@@ -285,6 +285,17 @@ def test_parts_that_somebody_changed_are_written(festival: dovetail.Catalog) -> 
     )
     rows = festival.sql(changed.skeleton).tuples()
     assert [row[0] for row in rows] == ["open", "cancelled"]
+    total = parts["select"][1]  # type: ignore[index]
+    for removed, end in (
+        ({"select": [total]}, "GROUP BY status"),
+        ({"select": [status, total], "group": []}, "GROUP BY status"),
+        ({"select": [total], "group": []}, 'FROM "order"'),
+        ({"select": []}, "LIMIT 100"),
+    ):
+        left = festival.completed(found, {"group": [status], **removed})
+        assert left.skeleton.endswith(end)
+        assert ("per status" in left.reading) == bool(left.parts["group"] and left.parts["select"])
+        assert festival.sql(left.skeleton).rows.num_rows > 0
     named = {**status, "operator": "=", "values": ["average"]}
     assert "WHERE status = 'average'" in festival.completed(found, {"where": [named]}).skeleton
     for wrong, message in (

@@ -225,9 +225,11 @@ class _Writer:
         return []
 
     def _grouped(self) -> Iterator[str]:
-        """What rows are grouped by: rows that are things are told apart by their key."""
+        """What rows are grouped by: rows that are things are told apart by their key. Columns
+        beside functions are grouped by, whether that was said or not."""
         reading = self.reading
-        if not reading.group:
+        kinds = {bool(item.function) for item in self.select}
+        if not self.select or not (reading.group or len(kinds) > 1):
             return
         counted = {table.id for table in reading.counted}
         counted |= {item.of.table.id for item in self.select if item.function}
@@ -325,7 +327,7 @@ class _Writer:
             text += f" with {' and '.join(more)}"
         text += "".join(self._filters())
         text += "".join(f" without {table.name}" for table in reading.absent)
-        group = [item_words(item) for item in reading.group if self._has(item.of)]
+        group = [item_words(one) for one in reading.group if self.select and self._has(one.of)]
         text += f", per {' and '.join(group)}" if group else ""
         text += "".join(
             f", {WORDS[operator]} {number} rows each" for operator, number in reading.having
