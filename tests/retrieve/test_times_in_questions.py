@@ -117,6 +117,8 @@ def test_rows_are_grouped_by_times_kept_as_texts(
         ("visits before 2022", "which column is below 2022?"),
         ("results in March 2022", "which column is between 2022-03-01 and 2022-03-31?"),
         ("invoices of 03/04/2022", "which day is 03/04/2022?"),
+        ("invoices since 03/04/2022", "which day is 03/04/2022?"),
+        ("invoices before 31.12.2022", "which day is 31.12.2022?"),
         ("invoices in May", "what is 'may'?"),
     ],
 )
@@ -125,6 +127,7 @@ def test_a_time_that_no_column_takes_is_told(
 ) -> None:
     found = ledger.ask(question)
     assert found.parts["open"] == [open_choice]
+    assert ("WHERE" in found.skeleton) == question.startswith("results")
     assert ledger.sql(found.skeleton).rows.num_columns > 0
 
 

@@ -146,7 +146,7 @@ ENDING = re.compile(r"(?<=\w{3})(?:ings?|ed|ions?|ments?|es?|s|y)$")
 # A time that is not part of what is meant.
 OPENED = re.compile(r"\b(before|prior to|after)\s+(?:the\s+)?$", re.IGNORECASE)
 # A day and a month before their year: which of them comes first differs from place to place.
-FIGURES = re.compile(r"(?<!\d)\d{1,2}([./-])\d{1,2}\1$")
+FIGURES = re.compile(r"(?<!\d)\d{1,2}([./-])\d{1,2}\1\d{4}(?!\d)")
 # What says no more of a time behind it: "in the year 2024". A month that is no other word there.
 TIMELY = re.compile(r"\b(?:(?:calendar )?years?|months?(?: of)?|kalenderjahre?|jahre?) $", re.I)
 MAY = re.compile(r"\b(?:during|in|of|since|until) may\b", re.I)

@@ -226,10 +226,13 @@ class _Reader:
     def _is_of_day(self, mark: str | None) -> bool:
         """Whether a number is part of a day, or of a month: 2024-01-31, March 2024."""
         place = self.links.at[int(mark[1:])][0] if mark else -1
-        return any(
-            start <= place < end and (period.first[4:], period.last[4:]) != ("-01-01", "-12-31")
-            for (start, end), period in placed_periods(self.links.text)
-        )
+        days = [
+            span
+            for span, period in placed_periods(self.links.text)
+            if (period.first[4:], period.last[4:]) != ("-01-01", "-12-31")
+        ]
+        days += [found.span() for found in grammar.FIGURES.finditer(self.links.text)]
+        return any(start <= place < end for start, end in days)
 
     def _having(self, operator: str, numbers: Sequence[str]) -> None:
         """How many rows there are of each: a number, or from one to another."""
@@ -580,8 +583,9 @@ class _Reader:
             said = [at for at, word in unread.items() if any(year in word for year in years)]
             if not said:
                 continue
-            if figures := grammar.FIGURES.search(text[:start]):
-                self.reading.open.append(f"which day is {text[figures.start() : end]}?")
+            every = grammar.FIGURES.finditer(text)
+            if figures := next((one for one in every if one.start() < start < one.end()), None):
+                self.reading.open.append(f"which day is {figures[0]}?")
             elif which := self._time(said[0], period, self._compared(period, start, end)):
                 self.reading.open.append(which)
             for at in unread:
