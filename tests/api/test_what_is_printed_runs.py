@@ -19,6 +19,7 @@ from dovetail.domain.schema import ddl
 from dovetail.domain.sql import identifier, table_sql
 from dovetail.domain.tables import DeclaredForeignKey
 from dovetail.sample import write_company
+from dovetail.serve.views import named_set
 from dovetail.settings import Settings
 from tests.support.command_line import run
 
@@ -238,3 +239,79 @@ def test_hostile_names_run_and_mean_one_table_each(tmp_path: Path) -> None:
         ends = [edge.left, edge.right]
         clause = join_sql(ends, [edge], names=called_by.of(ends))
         assert catalog.sql(f"SELECT count(*) AS n {clause}").to_arrow().to_pylist() == [{"n": 50}]
+
+
+@pytest.mark.parametrize("name", ["purch.supplier", "a.b.c.d", "gate\nvisits", '"x"."y"', " odd "])
+def test_native_sql_takes_odd_names_of_a_sqlite_file(tmp_path: Path, name: str) -> None:
+    file, table = tmp_path / "odd.sqlite", identifier(name)
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(f'CREATE TABLE {table} (id INTEGER PRIMARY KEY, "net\n.sum" REAL)')
+        connection.execute(f"CREATE TABLE part (part_no INTEGER, id INTEGER REFERENCES {table})")
+        for n in range(30):
+            connection.execute(f"INSERT INTO {table} VALUES ({n}, {n})")
+            connection.execute(f"INSERT INTO part VALUES ({100 + n}, {n % 7})")
+        connection.commit()
+        settings = Settings(embedder="none")
+        catalog = dovetail.build(file, into=tmp_path / "catalog", settings=settings)
+        odd = next(one for one in catalog if one.name == name)
+        given = named_set(catalog, "parts", ["part", str(odd.id)])
+        total = {"table": str(odd.id), "column": "net\n.sum", "function": "sum"}
+        for parts in ([total], [total, {"table": str(catalog["part"].id), "function": "count"}]):
+            found = catalog.completed(given, {"select": parts})
+            rows = catalog.sql(found.skeleton).tuples()
+            assert rows == connection.execute(catalog.write_sql(found, dialect="sqlite")).fetchall()
+        assert f"FROM {table}" in catalog.write_sql(
+            catalog.completed(given, {"select": [total]}), dialect="sqlite"
+        )
+
+
+def test_native_sql_names_a_schema_that_is_quoted_in_full(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "a.duckdb") as database:
+        database.execute(
+            "CREATE SCHEMA b; CREATE TABLE b.c AS SELECT 1 AS x; "
+            'CREATE TABLE "b.c" AS SELECT 2 AS x'
+        )
+    catalog = dovetail.build(
+        tmp_path / "a.duckdb", into=tmp_path / "catalog", settings=Settings(embedder="none")
+    )
+    for table, rows in (('"b"."c"', [(1,)]), ('"main"."b.c"', [(2,)])):
+        one = next(each for each in catalog if each.name == table)
+        given = named_set(catalog, "x", [str(one.id)])
+        found = catalog.completed(given, {"select": [{"table": str(one.id), "column": "x"}]})
+        with duckdb.connect(tmp_path / "a.duckdb", read_only=True) as database:
+            native = catalog.write_sql(found, dialect="duckdb")
+            assert database.execute(native).fetchall() == rows
+
+
+def test_a_join_is_listed_once_the_surer_way_round(company: dovetail.Catalog) -> None:
+    listed = company.joins(least=0)
+    both = [(frozenset(edge.condition().split(" = ")), edge.when) for edge in listed]
+    every = [edge for edge in company.join_graph().edges if edge.score > 0]
+    assert len(both) == len(set(both)) < len(every)
+    for edge in every:
+        (shown,) = {
+            one.score
+            for one in company.joins(edge.left, least=0)
+            if {one.left, one.right} == {edge.left, edge.right}
+            and one.transform == edge.transform and one.when == edge.when
+            and set(one.columns) in ({*edge.columns}, {(b, a) for a, b in edge.columns})
+        }  # fmt: skip
+        assert shown >= edge.score
+
+
+def test_what_finds_no_join_says_how_to_see_one(company: dovetail.Catalog) -> None:
+    weak = next(
+        edge
+        for edge in company.joins(least=0)
+        if edge.score < 0.5 and not company.path(edge.left, edge.right)
+    )
+    ends = str(weak.left), str(weak.right)
+    for asked in (ends, ("--path", *ends)):
+        said = run("joins", *asked, "-C", str(company.folder), COLUMNS="200")
+        assert said.returncode == 1
+        assert f"--least 0 shows one of {weak.score:.2f}" in " ".join(said.stderr.split())
+        assert run("joins", *asked, "--least", "0", "-C", str(company.folder)).returncode == 0
+    led = company.path("beers", "brewery::suppliers")
+    said = run("joins", "beers", "brewery::suppliers", "-C", str(company.folder), COLUMNS="200")
+    assert len(led) > 1
+    assert said.stderr.rstrip().endswith("; --path shows a way")

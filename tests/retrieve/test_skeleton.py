@@ -285,6 +285,17 @@ def test_parts_that_somebody_changed_are_written(festival: dovetail.Catalog) -> 
     )
     rows = festival.sql(changed.skeleton).tuples()
     assert [row[0] for row in rows] == ["open", "cancelled"]
+    total = parts["select"][1]  # type: ignore[index]
+    for removed, end in (
+        ({"select": [total]}, "GROUP BY status"),
+        ({"select": [status, total], "group": []}, "GROUP BY status"),
+        ({"select": [total], "group": []}, 'FROM "order"'),
+        ({"select": []}, "LIMIT 100"),
+    ):
+        left = festival.completed(found, {"group": [status], **removed})
+        assert left.skeleton.endswith(end)
+        assert ("per status" in left.reading) == bool(left.parts["group"] and left.parts["select"])
+        assert festival.sql(left.skeleton).rows.num_rows > 0
     named = {**status, "operator": "=", "values": ["average"]}
     assert "WHERE status = 'average'" in festival.completed(found, {"where": [named]}).skeleton
     for wrong, message in (
@@ -512,7 +523,7 @@ def test_a_time_of_nothing_that_happened_is_an_open_choice(
     found = named_set(catalog, "survey findings in 2020 by surveyor name", tables)
     written = catalog.completed(found).skeleton
     assert written.startswith(
-        "-- open: which column is of 2020-01-01 to 2020-12-31?\n"
+        "-- open: which column is between 2020-01-01 and 2020-12-31?\n"
         "-- open: what of 'surveyor name'?\nSELECT"
     )
     assert "WHERE" not in written

@@ -15,11 +15,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import dovetail
 from dovetail import Skipped, TableId
 from dovetail.domain import Kind
 from dovetail.errors import SourceError
 from dovetail.ports import SourceSpec
 from dovetail.profile.batch import rescanned
+from dovetail.settings import Settings
 from dovetail.sources.files import FilesSource
 from tests.support.files import (
     GOOD,
@@ -349,3 +351,19 @@ def test_a_packed_file_that_would_fill_the_disk_loses_its_own_table(
         assert sum(kept) < 1 << 10
     finally:
         source.close()
+
+
+def test_a_column_without_a_name_is_left_out(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
+        connection.execute('CREATE TABLE orders (id INTEGER, "" TEXT, note TEXT, amount NUMERIC)')
+        connection.execute("INSERT INTO orders VALUES (1, 'lost', 'kept', 2.5)")
+        connection.execute('CREATE TABLE "none" ("" INTEGER)')
+        connection.commit()
+    catalog = dovetail.build(
+        tmp_path / "shop.sqlite", into=tmp_path / "catalog", settings=Settings(embedder="none")
+    )
+    assert catalog.sql("SELECT * FROM orders").tuples() == [(1, "kept", 2.5)]
+    assert [(skip.table, skip.reason) for skip in catalog.skipped] == [
+        ("none", "none of its columns has a name"),
+        ("orders/column 2", "it has no name, so no query could read it"),
+    ]

@@ -293,16 +293,30 @@ def native_sql(sql: str, relations: Sequence[Relation], dialect: str) -> str:
     _truncate_dates(tree, dialect)
     for table, meant in meanings:
         if isinstance(meant, Relation):
-            if not table.alias and table.name != meant.table.name.rpartition(".")[2]:
+            parts = _native_name(meant.table.name, dialect)
+            if not table.alias and table.name != parts[-1]:
                 table.set("alias", exp.TableAlias(this=table.this.copy()))
-            above, _, name = meant.table.name.rpartition(".")
-            put(table, (above, name) if above else (name,))
+            put(table, parts)
     try:
         return writer.generate(tree, pretty=True, identify=True)
     except SqlglotError as error:
         raise UsageError(f"it cannot be written for {dialect}: {error}") from None
 
 
+def _native_name(name: str, dialect: str) -> tuple[str, ...]:
+    """The schema, if it is said, and the name of a table in its database, as `names` told them."""
+    if dialect.lower() in _WITHOUT_SCHEMAS:
+        return (name,)
+    if quoted := _IN_FULL.fullmatch(name):
+        return quoted[1].replace('""', '"'), quoted[2].replace('""', '"')
+    above, _, last = name.rpartition(".")
+    return (above, last) if above else (last,)
+
+
+# Whose tables are called by one name, which may have a dot; and one that is quoted in full, for
+# it sounds like another.
+_WITHOUT_SCHEMAS = ("sqlite", "mysql")
+_IN_FULL = re.compile(r'"((?:[^"]|"")*)"\."((?:[^"]|"")*)"')
 # The first day of the time that a date is in, where sqlglot writes none that the source has.
 _FIRST_DAYS = {
     "sqlite": {
@@ -330,12 +344,17 @@ _OF_DATES = {"bigquery": {"WEEK": "ISOWEEK"}, "mysql": dict[str, str]()}
 def _truncate_dates(tree: exp.Expr, dialect: str) -> None:
     """Write `date_trunc` as a source has it."""
     name = dialect.lower()
+    for of_cast in list(tree.find_all(exp.DateTrunc)):  # sqlglot takes a cast for a date
+        unit = exp.var(of_cast.text("unit"))
+        of_cast.replace(exp.TimestampTrunc(this=of_cast.this, unit=unit))
     for call in list(tree.find_all(exp.TimestampTrunc)):
-        date, unit = call.this, call.text("unit").upper()
+        date, said = call.this, call.text("unit").upper()
+        if name == "sqlite" and isinstance(date, exp.Cast):  # its dates are texts
+            date = date.this
         if name in _OF_DATES:
-            called = exp.Literal.string(_OF_DATES[name].get(unit, unit))
+            called = exp.Literal.string(_OF_DATES[name].get(said, said))
             call.replace(exp.DateTrunc(this=date.copy(), unit=called))  # type: ignore[no-untyped-call]
-        elif form := _FIRST_DAYS.get(name, {}).get(unit):
+        elif form := _FIRST_DAYS.get(name, {}).get(said):
             day = sqlglot.parse_one(form.format(date.sql(name)), dialect="sqlite")
             cast = call.parent if name == "sqlite" else None  # it casts dates to their years
             (cast if isinstance(cast, exp.Cast) else call).replace(day)

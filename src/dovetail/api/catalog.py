@@ -40,7 +40,7 @@ from dovetail.errors import (
     UsageError,
 )
 from dovetail.families.family import Families
-from dovetail.joins.graph import JOINABLE, JoinGraph, path_notes
+from dovetail.joins.graph import JOINABLE, JoinGraph, each_once, path_notes
 from dovetail.models.cache import chosen_model, open_model
 from dovetail.notes.apply import noted_domains
 from dovetail.notes.notes import Notes
@@ -544,14 +544,16 @@ class Catalog:
     ) -> list[JoinEdge]:
         """The joins that score above `least`, the surest first: of one table, or all of them.
 
+        Where each of two columns may refer to the other, that is one join, the surer way round.
+
         >>> import dovetail
         >>> catalog = dovetail.build("shop.sqlite", into="shop")
         >>> print(catalog.joins("order_items")[0])
         shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no  (1.00)
         """
-        if table is not None:
-            return Joins(self.join_graph().joins(self[table].id, least=least))
-        return Joins(edge for edge in self.join_graph().edges if edge.score > least)
+        graph = self.join_graph()
+        edges = graph.edges if table is None else graph.joins(self[table].id, least=least)
+        return Joins(each_once(edge for edge in edges if edge.score > least))
 
     def domains(self, table: HasId | TableId | str | None = None) -> list[KeyDomain]:
         """The key domains, those of the most columns first: of one table, or all of them.
@@ -565,7 +567,8 @@ class Catalog:
         """
         from dovetail.joins.domains import KeyDomains
 
-        every = self._state.by_notes("domains", lambda _: KeyDomains(self.reader, self.joins()))
+        edges = (edge for edge in self.join_graph().edges if edge.score > JOINABLE)
+        every = self._state.by_notes("domains", lambda _: KeyDomains(self.reader, edges))
         at = None if table is None else self[table].id
         return noted_domains(every.of(at), self._state.notes)
 

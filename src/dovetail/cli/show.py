@@ -142,7 +142,10 @@ def joins(
         start, end = (opened[name].id for name in path)
         edges = opened.path(start, end, least=least)
         if not edges:
-            raise NotFoundError(f"no joins above {least} lead from {start} to {end}")
+            weakest = min((edge.score for edge in opened.path(start, end, least=0)), default=0.0)
+            raise NotFoundError(
+                f"no joins above {least} lead from {start} to {end}{_less_sure(weakest)}"
+            )
         notes = opened.path_notes(edges, start)
     else:
         edges = opened.joins(table, least=least)
@@ -151,7 +154,13 @@ def joins(
         end = opened[other].id
         edges = [edge for edge in edges if end in (edge.left, edge.right)]
         if not edges:
-            raise NotFoundError(f"no join above {least} leads from {table} to {end}; try --path")
+            every = opened.joins(table, least=0)
+            between = (edge.score for edge in every if end in (edge.left, edge.right))
+            led = "; --path shows a way" if opened.path(str(table), end, least=least) else ""
+            raise NotFoundError(
+                f"no join above {least} leads from {table} to {end}"
+                f"{led}{_less_sure(max(between, default=0.0))}"
+            )
         with opened:
             checks = [opened.check_join(edge) for edge in edges]
     checked = list(zip(edges, checks, strict=True))
@@ -294,6 +303,11 @@ def _sketched(table: Table) -> str:
         return ""
     names = ", ".join(column.name for column in sketched)
     return f"kept by a sketch of {sketched[0].profile.kept:,} values: {names}"
+
+
+def _less_sure(score: float) -> str:
+    """How to see a join that is less sure than was asked for, if there is one."""
+    return f"; --least 0 shows one of {score:.2f}" if score else ""
 
 
 def _join_json(edge: JoinEdge, opened: Catalog, check: JoinCheck | None) -> dict[str, object]:

@@ -282,6 +282,12 @@ def masked_kinds(texts: Iterable[str | None]) -> frozenset[str]:
 
 NUMBERS = (Kind.INTEGER, Kind.REAL)
 TIMES = (Kind.DATE, Kind.TIMESTAMP)
+_DAY_LENGTH = 10
+# Times as texts that sort as they do: 2024-01-31, 2024-01-31T09:30:00Z.
+_ISO = re.compile(
+    r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
+    r"(?P<time>[ T]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)? ?(?:Z|[+-]\d\d(?::?\d\d)?)?)?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +316,25 @@ class ColumnProfile:
     max_length: int | None
     examples: tuple[str, ...]
     kept: int = 0
+
+    @property
+    def time(self) -> Kind | None:
+        """`date` or `timestamp` where the values are times, be they ISO dates kept as texts; such
+        texts are judged by the least, the greatest and the examples. None for all others.
+
+        >>> days = ("2024-01-31", "2024-03-01")
+        >>> ColumnProfile(Kind.TEXT, 0, 2, True, *days, 10, 10, days).time
+        <Kind.DATE: 'date'>
+        """
+        if self.kind is not Kind.TEXT:
+            return self.kind if self.kind in TIMES else None
+        found = [
+            _ISO.fullmatch(text or "") for text in (self.minimum, self.maximum, *self.examples)
+        ]
+        if not all(found):
+            return None
+        days = self.max_length == _DAY_LENGTH and not any(one and one["time"] for one in found)
+        return Kind.DATE if days else Kind.TIMESTAMP
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,6 @@ class Period:
         return self.first <= other.last and other.first <= self.last
 
 
-@lru_cache(maxsize=64)
 def periods(question: str) -> tuple[Period, ...]:
     """The times that a question names, in its order.
 
@@ -85,6 +84,16 @@ def periods(question: str) -> tuple[Period, ...]:
     (Period(first='2019-01-01', last='2021-12-31'), Period(first='2024-03-01', last='2024-03-31'))
     >>> periods("orders worth more than 10000")
     ()
+    """
+    return tuple(period for _, period in placed_periods(question))
+
+
+@lru_cache(maxsize=64)
+def placed_periods(question: str) -> tuple[tuple[tuple[int, int], Period], ...]:
+    """The times that a question names, each with where its words begin and end.
+
+    >>> placed_periods("from March to May 2024")
+    (((5, 22), Period(first='2024-03-01', last='2024-05-31')),)
     """
     text = question[:_MOST_READ]
     if not any(map(str.isdigit, text)):  # each has a year
@@ -111,21 +120,23 @@ def periods(question: str) -> tuple[Period, ...]:
     return tuple(_joined(text, sorted(spans)))
 
 
-def _joined(text: str, spans: Sequence[tuple[tuple[int, int], Period]]) -> Iterator[Period]:
+def _joined(
+    text: str, spans: Sequence[tuple[tuple[int, int], Period]]
+) -> Iterator[tuple[tuple[int, int], Period]]:
     """The periods, two with "to" between them as one."""
-    waiting: tuple[int, Period] | None = None
+    waiting: tuple[tuple[int, int], Period] | None = None
     for (start, end), period in spans:
         if waiting is not None:
-            reached, before = waiting
+            (began, reached), before = waiting
             if before.first <= period.first and re.fullmatch(_UNTIL, text[reached:start], re.I):
                 between = text[reached:start].strip().lower() == "and"
                 if not between or re.search(r"\bbetween\b", text[:reached], re.I):
-                    waiting = (end, _between(before, period))
+                    waiting = (began, end), _between(before, period)
                     continue
-            yield before
-        waiting = (end, period)
+            yield waiting
+        waiting = (start, end), period
     if waiting is not None:
-        yield waiting[1]
+        yield waiting
 
 
 def _read(found: re.Match[str]) -> Period | None:

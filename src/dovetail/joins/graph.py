@@ -103,6 +103,17 @@ class JoinGraph:
         return find_table(list(self._at), table)
 
 
+def each_once(edges: Iterable[JoinEdge]) -> Iterator[JoinEdge]:
+    """Of joins that hold the same columns equal, from one side and from the other, the first."""
+    seen = set[object]()
+    for edge in edges:
+        pairs = (frozenset(((edge.left, a), (edge.right, b))) for a, b in edge.columns)
+        same = frozenset(pairs), edge.transform, edge.when
+        if same not in seen:
+            seen.add(same)
+            yield edge
+
+
 # Nats for a step, for a join of attributes, where nothing looks like a key, and for a transform.
 _STEP, _ATTRIBUTE, _TRANSFORM = 0.3, 1.0, 0.2
 # Nats for going up to a parent and down to another child, and for each e-fold of rows then met.

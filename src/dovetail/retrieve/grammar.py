@@ -99,7 +99,7 @@ SHAPES = re.compile(
     rf"|{LESS}|please|names?|information|details?|records?|data|rows?|values?|there|also|along"
     r"|together|same|one|own|both|either|according|terms|kinds?|types?|contain\w*|includ\w*|start\w*"
     r"|begin\w*|substring|words?|letters?|over|above|under|below|after"
-    r"|before|until|prior|since|between|exactly|bitte|namen?"
+    r"|before|until|prior|since|during|between|exactly|ever|yet|any(?:thing|one|body)|bitte|namen?"
 )
 PATTERN = re.compile(
     r"\b(contain|includ|start|begin|end|substring)\w*\b[^'\"\u2018\u201c]{0,40}"
@@ -144,7 +144,12 @@ KEPT = frozenset(("birth", "creat", "updat", "modifi", "chang", "load", "import"
 IRREGULAR = {"born": "birth", "paid": "pay", "sold": "sale"}
 ENDING = re.compile(r"(?<=\w{3})(?:ings?|ed|ions?|ments?|es?|s|y)$")
 # A time that is not part of what is meant.
-OPENED = re.compile(r"\b(before|prior to|after)\s+(?:the\s+)?", re.IGNORECASE)
+OPENED = re.compile(r"\b(before|prior to|after)\s+(?:the\s+)?$", re.IGNORECASE)
+# A day and a month before their year: which of them comes first differs from place to place.
+FIGURES = re.compile(r"(?<!\d)\d{1,2}([./-])\d{1,2}\1\d{4}(?!\d)")
+# What says no more of a time behind it: "in the year 2024". A month that is no other word there.
+TIMELY = re.compile(r"\b(?:(?:calendar )?years?|months?(?: of)?|kalenderjahre?|jahre?) $", re.I)
+MAY = re.compile(r"\b(?:during|in|of|since|until) may\b", re.I)
 # What does not count the rows of what follows: "rated above 4 by customers".
 ASIDE = re.compile(r"\b(?:by|in|at|from|on|to|for|per|among|within|during|von|bei|aus|für)\b")
 # What an adjective is about.

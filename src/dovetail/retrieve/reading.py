@@ -9,14 +9,14 @@ has read. The rules are those of English, and of German where that differs in wo
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from dovetail.components import Components
 from dovetail.domain import Column, JoinEdge, Kind, Table, TableId
-from dovetail.domain.tables import NUMBERS, TIMES
-from dovetail.families.periods import Period, periods
+from dovetail.domain.tables import NUMBERS
+from dovetail.families.periods import Period, periods, placed_periods
 from dovetail.names.words import identifies
 from dovetail.retrieve import grammar
 from dovetail.retrieve.parts import AVERAGE, WORDS, Condition, Item, Reading, Ref
@@ -51,6 +51,7 @@ class _Reader:
         self.values: dict[str, Value] = {}
         self.heads: dict[int, bool] = {}
         self.ends: dict[str, int] = {}
+        self.starts: dict[int, int] = {}
         self.text = "".join(self._marked())
         self.main = links.tables[0].table if links.tables else tables[0]
         components = Components(edges=((edge.left, edge.right) for edge in joins))
@@ -99,7 +100,7 @@ class _Reader:
                 head = False  # "which suppliers delivered to schools"
             seen, last = seen or mark[0] in "CT", mark
             if mark not in grammar.DROPPED:
-                self.heads[length] = head
+                self.heads[length], self.starts[at] = head, length
                 yield f"{mark} "
                 length += len(mark) + 1
             at = end
@@ -223,9 +224,15 @@ class _Reader:
                 self.blank(*match.span())
 
     def _is_of_day(self, mark: str | None) -> bool:
-        """Whether a number is the year of a day: 2024-01-31."""
-        end = self.links.at[int(mark[1:])][1] if mark else 0
-        return re.match(r"[-/.]\d", self.links.text[end:]) is not None and mark is not None
+        """Whether a number is part of a day, or of a month: 2024-01-31, March 2024."""
+        place = self.links.at[int(mark[1:])][0] if mark else -1
+        days = [
+            span
+            for span, period in placed_periods(self.links.text)
+            if (period.first[4:], period.last[4:]) != ("-01-01", "-12-31")
+        ]
+        days += [found.span() for found in grammar.FIGURES.finditer(self.links.text)]
+        return any(start <= place < end for start, end in days)
 
     def _having(self, operator: str, numbers: Sequence[str]) -> None:
         """How many rows there are of each: a number, or from one to another."""
@@ -272,6 +279,7 @@ class _Reader:
             self.reading.open.append(
                 f"which column is {WORDS.get(operator, operator)} {' and '.join(numbers)}?"
             )
+            self.blank(start, end)
         elif len(numbers) == 1 + (operator == "between"):
             self._where(start, of, operator, *numbers)
             self.blank(start, end)
@@ -287,7 +295,7 @@ class _Reader:
             match is None
             or of is None
             or of.column is None
-            or (not measured(of.column) and of.column.profile.kind not in TIMES)
+            or (not measured(of.column) and of.column.profile.time is None)
         ):
             return None
         self.blank(*match.span(1))
@@ -310,7 +318,8 @@ class _Reader:
         for table in self._by_link() if about else ():
             for noun in map(stem, nouns):
                 for column in table.columns:
-                    texts = column.profile.kind in (Kind.TEXT, Kind.EMPTY)
+                    profile = column.profile
+                    texts = profile.kind in (Kind.TEXT, Kind.EMPTY) and profile.time is None
                     if noun in stems(column.name) and not texts:
                         return Ref(table, column)
             timely = nouns[0] == "age" or (nouns[0] == "date" and at is None)
@@ -494,7 +503,8 @@ class _Reader:
         held: dict[tuple[TableId, str], list[tuple[int, Value]]] = {}
         of: dict[tuple[TableId, str], Ref] = {}
         for match in re.finditer(r"[VN]\d+", self.text):
-            value = self.values.get(match[0])
+            dated = match[0][0] == "N" and self._is_of_day(match[0])  # it is left to `_times`
+            value = None if dated else self.values.get(match[0])
             column = self._column_of(match, value) if value else None
             if value and column and column.column:
                 self.blank(*match.span())
@@ -504,6 +514,8 @@ class _Reader:
                 )
         for place, values in held.items():
             negated = self._negated(values[0][0])
+            for at, _ in values[1:] if negated else ():  # "neither open nor paid"
+                self._negated(at)
             texts = [one.text for _, one in values]
             exact = all(one.exact for _, one in values)
             operator = "in" if len(values) > 1 else "=" if exact else "ilike"
@@ -562,43 +574,61 @@ class _Reader:
         return max((end for end in ends if end <= word), default=-1)
 
     def _times(self) -> None:
-        """A time that the question names, where a column of dates or years can have it."""
-        for period in periods(self.links.text):
+        """The times that the question names, each of a column of dates or years, or open."""
+        text = self.links.text
+        for (start, end), period in placed_periods(text):
             years = {period.first[:4], period.last[:4]}
-            match = next(
-                (one for one in re.finditer(r"N\d+", self.text) if self._number(one[0]) in years),
-                None,
-            )
-            of = self._time_column(at=match.start()) if match else None
-            if match is None or of is None or of.column is None:
+            around = grammar.TIMELY.search(text[:start])
+            unread = dict(self._unread_between(around.start() if around else start, end))
+            said = [at for at, word in unread.items() if any(year in word for year in years)]
+            if not said:
                 continue
-            unsaid = self._named_near(of, match.start()) == _FAR
-            self.blank(*match.span())
-            if unsaid and of.table.id in self.referred:
-                if not self._slices(years):
-                    self.reading.open.append(f"which column is of {period.first} to {period.last}?")
-                continue
-            dates = of.column.profile.kind in TIMES
-            first, last = (text if dates else text[:4] for text in (period.first, period.last))
-            if period.first < "0002" or period.last > "9998":
-                operator, bound = self._half_open(period)
-                self._where(match.start(), of, operator, bound if dates else bound[:4])
-            elif first == last and of.column.profile.kind is not Kind.TIMESTAMP:
-                self._where(match.start(), of, "=", first)
-            else:
-                self._where(match.start(), of, "between", first, last)
+            every = grammar.FIGURES.finditer(text)
+            if figures := next((one for one in every if one.start() < start < one.end()), None):
+                self.reading.open.append(f"which day is {figures[0]}?")
+            elif which := self._time(said[0], period, self._compared(period, start, end)):
+                self.reading.open.append(which)
+            for at in unread:
+                self.blank(at, self.text.index(" ", at))
 
-    def _half_open(self, period: Period) -> tuple[str, str]:
-        """How a time that is open on one side is compared, and with which day."""
-        for opened in grammar.OPENED.finditer(self.links.text):
-            for named in periods(self.links.text[opened.end() :])[:1]:
-                return (">", named.last) if opened[1].lower() == "after" else ("<", named.first)
-        return ("<=", period.last) if period.first < "0002" else (">=", period.first)
+    def _time(self, at: int, period: Period, compared: tuple[str, tuple[str, ...]]) -> str:
+        """What must hold of a column of dates or years, or what is open of it."""
+        operator, days = compared
+        which = f"which column is {WORDS.get(operator, operator)} {' and '.join(days)}?"
+        of = self._time_column(at=at)
+        if of is None or of.column is None:
+            return "" if self._slices(period) else which
+        if of.table.id in self.referred and self._named_near(of, at) == _FAR:
+            return "" if self._slices(period) else which
+        values, time = days, of.column.profile.time
+        if time is None:
+            values = tuple(day[:4] for day in days)
+        if len(set(values)) < len(values) and time is not Kind.TIMESTAMP:
+            operator, values = "=", values[:1]
+        self._where(at, of, operator, *values)
+        yearly = all(day[4:] in ("-01-01", "-12-31") for day in days)
+        return "" if time or yearly else which
 
-    def _slices(self, years: Collection[str]) -> bool:
+    def _unread_between(self, start: int, end: int) -> Iterator[tuple[int, str]]:
+        """The words of a part of the question that no rule has read, by where they are marked."""
+        for word, at in self.starts.items():
+            unread = re.match(r"N\d|[^CTV\u00b7]", self.text[at:])
+            if unread and start <= self.links.at[word][0] < end:
+                yield at, self.links.words[word]
+
+    def _compared(self, period: Period, start: int, end: int) -> tuple[str, tuple[str, ...]]:
+        """How a time that is said somewhere is compared, and with which days."""
+        if period.first >= "0002" and period.last <= "9998":
+            return "between", (period.first, period.last)
+        if opened := grammar.OPENED.search(self.links.text[:start]):
+            named = next(iter(periods(self.links.text[start:end])), period)
+            return (">", (named.last,)) if opened[1].lower() == "after" else ("<", (named.first,))
+        return ("<=", (period.last,)) if period.first < "0002" else (">=", (period.first,))
+
+    def _slices(self, period: Period) -> bool:
         """Whether a table of the set holds what is of some year alone: `premium_2020`."""
         named = (re.findall(r"(?<!\d)\d{4}(?!\d)", table.name) for table in self.tables)
-        return any(set(years) & set(found) for found in named)
+        return any({period.first[:4], period.last[:4]} & set(found) for found in named)
 
     def _each_time(self) -> None:
         """Rows by the time of their dates: "per month", "each day". Where several columns of dates
@@ -618,7 +648,7 @@ class _Reader:
                 listed = " or ".join(f"{of.words} of {of.table.name}" for of in dates)
                 reading.open.append(f"{match[0]} of which date: {listed or 'there is none'}?")
                 continue
-            dated = dates[0].column is not None and dates[0].column.profile.kind in TIMES
+            dated = dates[0].column is not None and dates[0].column.profile.time is not None
             item = Item(match.start(), dates[0], unit=unit if dated else "")
             reading.group.append(item)
             reading.per = True
@@ -633,7 +663,7 @@ class _Reader:
                 Ref(table, column)
                 for table in tables
                 for column in table.columns
-                if column.profile.kind in TIMES or (unit == "year" and _tells_time(column))
+                if column.profile.time or (unit == "year" and _tells_time(column))
                 if grammar.KEPT.isdisjoint(stems(column.name))
             ]
 
@@ -716,11 +746,16 @@ class _Reader:
             yield from (Item(match.start(1), Ref(table, one)) for one in names(table))
 
     def _absent(self) -> None:
-        """Tables that rows must have nothing in: "without any concerts"."""
+        """Tables that rows must have nothing in: "without any concerts"; "never delivered" where
+        each row tells when. Where rows of one must meet conditions, the denial stays open.
+        """
         shown = {item.of.table.id for item in self.reading.select}
-        for match in re.finditer(r"T\d+", self.text):
-            table = self.things[match[0]].table
-            if shown and table.id not in shown and self._negated(match.start()):
+        shown |= {one.of.table.id for one in self.reading.where} if shown else set()
+        for match in re.finditer(r"[CT]\d+", self.text):
+            table, column = self.things[match[0]].table, self.things[match[0]].column
+            said = " ".join(self.links.words[int(match[0][1:]) : self.ends[match[0]]])
+            rows = column is None or (grammar.DEED.fullmatch(said) and not column.profile.nulls)
+            if rows and shown and table.id not in shown and self._negated(match.start()):
                 self.reading.absent.append(table)
                 self.blank(*match.span())
 
@@ -761,6 +796,9 @@ class _Reader:
         used |= {word for one in reading.where for word in stems(one.words)}
         folded = any(item.function in ("max", "min") for item in reading.select)
         ranked = bool(reading.limit or reading.order) or folded
+        for match in grammar.NOT.finditer(self.text):
+            yield f"{match[0]}'t" if self.text.startswith(" t ", match.end()) else match[0]
+        yield from ("may" for _ in grammar.MAY.finditer(self.links.text) if "may" in self.text)
         for word in dict.fromkeys(re.findall(r"(?<!\S)[^\W\d_]{3,}(?!\S)", self.text)):
             unranked = grammar.SUPERLATIVES.fullmatch(word) and not ranked
             if grammar.AVERAGES.fullmatch(word) or unranked:
@@ -770,17 +808,20 @@ class _Reader:
             if (
                 word in self.links.content
                 and not shapes
+                and not grammar.NOT.fullmatch(word)
                 and not any(_same(word, one) for one in used)
             ):
                 yield word
 
     def _dropped(self) -> Iterator[str]:
         """What the question names, by its words there, and no part is of."""
-        tables = {table.id for table in (*self.reading.tables, *self.reading.absent)}
+        tables = {table.id for table in self.reading.tables}
         columns = {(of.table.id, of.words) for of in self.reading.refs if of.column}
+        absent = {table.id for table in self.reading.absent}
         for match in re.finditer(r"[CT]\d+", self.text):
             of = self.things[match[0]]
             read = (of.table.id, of.words) in columns if of.column else of.table.id in tables
+            read |= of.table.id in absent
             start, end = int(match[0][1:]), self.ends[match[0]]
             words = self.links.text[self.links.at[start][0] : self.links.at[end - 1][1]]
             if not read and not (of.column and grammar.DEED.fullmatch(words)):
@@ -846,9 +887,9 @@ def _function(word: str) -> str:
 
 def _tells_time(column: Column) -> bool:
     """Whether a column holds dates or years."""
-    kind = column.profile.kind
-    yearly = kind is not Kind.REAL and set(grammar.YEARS) & set(stems(column.name))
-    return kind in TIMES or bool(yearly)
+    profile = column.profile
+    yearly = profile.kind is not Kind.REAL and set(grammar.YEARS) & set(stems(column.name))
+    return profile.time is not None or bool(yearly)
 
 
 def _same(word: str, other: str) -> bool:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from dovetail.domain import Column, Kind, Table
-from dovetail.domain.tables import TIMES
 from dovetail.hashing import hash_values, text_array
 from dovetail.names.table_name import unqualified
 from dovetail.names.words import ID_WORDS, Parts, identifies, plain, spelled
+from dovetail.retrieve.grammar import NOT
 from dovetail.search.query import Query, is_stop_word, stem
 from dovetail.search.searcher import Searcher
 from dovetail.search.value_linking import other_forms
@@ -142,9 +142,13 @@ class _Names:
 
     @staticmethod
     def _meaning(word: str, meanings: Mapping[str, Mapping[str, float]]) -> Mapping[str, float]:
-        """The stems that a word may mean; one that shapes a query means itself alone."""
+        """The stems that a word may mean; one that shapes a query or denies means itself alone."""
         own = {stem(word): 1.0} | ({word[:-1]: 1.0} if word[:-1] in ID_WORDS else {})
-        return own if word in SHAPING else {**meanings.get(stem(word), {}), **own}
+        return (
+            own
+            if word in SHAPING or NOT.fullmatch(word)
+            else {**meanings.get(stem(word), {}), **own}
+        )
 
     def tables(self, tables: Sequence[Table], quoted: set[int]) -> Iterator[SchemaLink]:
         for rank, table in enumerate(tables):
@@ -165,7 +169,7 @@ class _Names:
                         if not _says_column(covered, name, own, identifier=identifies(column.name)):
                             continue
                         share = self._share(covered, name, own)
-                        timely = column.profile.kind in TIMES
+                        timely = column.profile.time is not None
                         head = name[-1] in covered or (share >= _MOST and not timely)
                         head = head or self._shares_head(end, name[-1])
                         if share >= (_PART if name[-1] in covered else _HALF) and head:

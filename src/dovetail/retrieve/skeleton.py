@@ -9,7 +9,7 @@ from dataclasses import replace
 from dovetail.domain import Chosen, JoinEdge, Kind, Table, TableId, TableSet
 from dovetail.domain.joins import join_sql
 from dovetail.domain.sql import literal, quoted, table_sql
-from dovetail.domain.tables import NUMBERS, TIMES
+from dovetail.domain.tables import NUMBERS
 from dovetail.joins.graph import JOINABLE, JoinGraph, shared_parent
 from dovetail.names.table_name import unqualified
 from dovetail.ports import Json
@@ -143,6 +143,7 @@ class _Writer:
         """Joins through a table that the question does not speak of, or that both sides merely
         refer to: rows that meet there may have nothing else in common."""
         apart = [table for table in self.reading.tables if table.id not in self.reached]
+        apart += [table for table in self.reading.absent if not self._lacks(table)]
         yield from (f"how does {table.name} join the rest?" for table in apart)
         wanted = {table.id for table in self.reading.tables}
         strange = {one.id for one in chosen if unrelated(one)}
@@ -224,9 +225,11 @@ class _Writer:
         return []
 
     def _grouped(self) -> Iterator[str]:
-        """What rows are grouped by: rows that are things are told apart by their key."""
+        """What rows are grouped by: rows that are things are told apart by their key. Columns
+        beside functions are grouped by, whether that was said or not."""
         reading = self.reading
-        if not reading.group:
+        kinds = {bool(item.function) for item in self.select}
+        if not self.select or not (reading.group or len(kinds) > 1):
             return
         counted = {table.id for table in reading.counted}
         counted |= {item.of.table.id for item in self.select if item.function}
@@ -242,7 +245,11 @@ class _Writer:
     def _in_unit(self, item: Item) -> str:
         """A column, its dates as the first day of the time that is asked for."""
         name = self._name(item.of)
-        return f"CAST(date_trunc('{item.unit}', {name}) AS DATE)" if item.unit else name
+        if not item.unit:
+            return name
+        if _holds_texts(item.of):
+            name = f"TRY_CAST({_as_day(item.of, name)} AS DATE)"
+        return f"CAST(date_trunc('{item.unit}', {name}) AS DATE)"
 
     def _name(self, of: Ref) -> str:
         if of.column is None:
@@ -278,7 +285,7 @@ class _Writer:
             return f"{name} {'=' if one.operator == '=' else '<>'} {_value(one, one.values[0])}"
         past = one.operator in (">", "<=")
         bounds = [_bound(one.of, text, ends=past or at > 0) for at, text in enumerate(one.values)]
-        name = name if bounds[0].startswith("'") else number
+        name = _as_day(one.of, name) if bounds[0].startswith("'") else number
         if one.operator == "between":
             return f"{name} BETWEEN {bounds[0]} AND {bounds[1]}"
         return f"{name} {one.operator} {bounds[0]}"
@@ -320,7 +327,7 @@ class _Writer:
             text += f" with {' and '.join(more)}"
         text += "".join(self._filters())
         text += "".join(f" without {table.name}" for table in reading.absent)
-        group = [item_words(item) for item in reading.group if self._has(item.of)]
+        group = [item_words(one) for one in reading.group if self.select and self._has(one.of)]
         text += f", per {' and '.join(group)}" if group else ""
         text += "".join(
             f", {WORDS[operator]} {number} rows each" for operator, number in reading.having
@@ -339,8 +346,19 @@ def _shape(table: Table) -> tuple[object, ...]:
 
 def _as_number(of: Ref, name: str) -> str:
     """A column as a number, where it holds texts."""
-    texts = of.column is not None and of.column.profile.kind is Kind.TEXT
-    return f"TRY_CAST({name} AS DOUBLE)" if texts else name
+    return f"TRY_CAST({name} AS DOUBLE)" if _holds_texts(of) else name
+
+
+def _as_day(of: Ref, name: str) -> str:
+    """A column as its days, where it keeps times as texts, for these sort as days do."""
+    if of.column is None or of.column.profile.time is None or not _holds_texts(of):
+        return name
+    day = name if of.column.profile.time is Kind.DATE else f"substr({name}, 1, {_DAY})"
+    return f"nullif({day}, '')" if of.column.profile.nulls else day
+
+
+def _holds_texts(of: Ref) -> bool:
+    return of.column is not None and of.column.profile.kind is Kind.TEXT
 
 
 def _holds_numbers(of: Ref) -> bool:
@@ -359,7 +377,7 @@ def _bound(of: Ref, operand: str, *, ends: bool) -> str:
     A year that is a bound there stands for its first day, or, where it `ends` what is meant, for
     its last; so does a day for its last instant.
     """
-    if of.column and of.column.profile.kind in TIMES:
+    if of.column and of.column.profile.time:
         day = f"{operand}-{'12-31' if ends else '01-01'}" if len(operand) == 4 else operand
         instants = ends and of.column.profile.kind is Kind.TIMESTAMP and len(day) == _DAY
         return literal(f"{day} 23:59:59.999999" if instants else day)

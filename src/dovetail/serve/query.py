@@ -120,8 +120,8 @@ def add_queries(app: FastAPI, catalog_of: Callable[[Request], Catalog]) -> None:
         """A join held against the rows of its tables: partners, orphans, what it multiplies."""
         catalog = catalog_of(request)
         left, right = (find_table(catalog, name).id for name in (named.left, named.right))
-        for edge in catalog.joins(left, least=0):
-            if {edge.left, edge.right} == {left, right} and list(edge.columns) == named.columns:
+        for edge in catalog.join_graph().between(left, right):
+            if list(edge.columns) == named.columns:
                 return JoinRows.model_validate(safe(catalog.check_join(edge).to_dict()))
         raise NotFoundError(f"no join of {left} and {right} on these columns is known")
 

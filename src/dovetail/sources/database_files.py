@@ -179,7 +179,7 @@ class SqliteSource:
             untyped=as_text,
             connection=self._begun() if table.name in self._expected else None,
         )
-        return Scan(scan.columns, self._of_one_moment(scan.batches, file, table.name))
+        return replace(scan, batches=self._of_one_moment(scan.batches, file, table.name))
 
     def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
         rows = self._ask(_DECLARED, remedy=_SQLITE_REMEDY)

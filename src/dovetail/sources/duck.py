@@ -175,7 +175,8 @@ def scan(
     Types that Arrow or a hash would spell differently from one source to the next are brought
     to one spelling on the way: decimals and floats to doubles, the rest to text; the parts of a
     record are columns. Where starting the relation is dear, `described` saves doing it once more
-    to learn the types. A `connection` that is given stays open.
+    to learn the types. A `connection` that is given stays open. A column without a name, which
+    SQLite lets there be and no query could read, is left out.
     """
     reading = connection or cursor()
     with explain():
@@ -183,14 +184,19 @@ def scan(
         if not typed:
             started = run(f"SELECT * FROM {relation}", reading).description or []
             typed = [(str(row[0]), str(row[1])) for row in started]
-        fields = fields_of(typed)
-        if described or not PLAIN.issuperset(kind for _, kind in typed):
+        named = [column for column in typed if column[0]]
+        if not named:
+            raise SourceError("none of its columns has a name")
+        fields = fields_of(named)
+        if described or named != typed or not PLAIN.issuperset(kind for _, kind in typed):
             run(f"SELECT {projection(fields)} FROM {relation}", reading)
         reader = reading.to_arrow_reader(_batch_rows(len(fields)))
     columns = tuple(
         ScannedColumn(field.name, field.type, untyped or field.written_number) for field in fields
     )
-    return Scan(columns, _batches(reader, None if connection else reading, explain))
+    nameless = [f"column {at}" for at, (name, _) in enumerate(typed, start=1) if not name]
+    left_out = dict.fromkeys(nameless, "it has no name, so no query could read it")
+    return Scan(columns, _batches(reader, None if connection else reading, explain), left_out)
 
 
 def scan_arrow(schema: pa.Schema, batches: Iterator[pa.RecordBatch], explain: Explain) -> Scan:

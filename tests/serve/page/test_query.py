@@ -51,6 +51,22 @@ def test_the_sentence_says_how_it_was_read_and_a_chip_is_removed(page: Page, url
     expect(page.locator("#rows tbody")).to_have_text("120")
 
 
+def test_what_is_grouped_by_stays_when_its_name_is_removed(page: Page, url: str) -> None:
+    ask(page, url, "number of orders per customer", TWO_OF_SHOP)
+    shown = page.locator(".chip .chip-text")
+    expect(shown).to_have_text(["number of orders", "name", "customers"])
+    rows = page.locator("#rows tbody tr")
+    expect(rows).not_to_have_count(0)
+    many = rows.count()
+    page.get_by_role("button", name="Remove name", exact=True).click()
+    expect(page.locator("#sql")).not_to_have_value(re.compile(r"customers\.name"))
+    expect(shown).to_have_text(["number of orders", "customers"])
+    expect(rows).to_have_count(many)
+    assert many > 1
+    page.locator(".chip.group .chip-x").click()
+    expect(rows).to_have_count(1)
+
+
 def test_a_word_without_a_part_is_told_until_the_query_is_changed(page: Page, url: str) -> None:
     ask(page, url, "How many orders were gigantic, per customer?")
     expect(page.locator("#open")).to_have_text("Open, and not in the query: what is 'gigantic'?")

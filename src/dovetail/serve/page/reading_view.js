@@ -67,12 +67,11 @@ export class ReadingView {
       h("button", { type: "button", class: "chip-x", "aria-label": `Remove ${text}`, onclick: () => this.change(this.without(list, part)) }, "×"));
   }
 
-  // The parts without one of them, and without what stands there for it alone.
+  // The parts without one of them, and without what no query can have once it is gone.
   without(list, part) {
     if (list === "limit") return { ...this.parts, limit: 0 };
     const left = { ...this.parts, [list]: this.parts[list].filter((one) => one !== part) };
     if (list === "group") left.select = left.select.filter((one) => one.function || !(part.column ? same(one, part) : one.table === part.table));
-    if (list === "select" && !part.function) left.group = left.group.filter((one) => !(same(one, part) || (one.column === null && one.table === part.table)));
     if (list === "select" && !left.select.length) { left.group = []; left.order = left.order.filter((one) => !one.function); }
     return left;
   }
