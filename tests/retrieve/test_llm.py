@@ -22,6 +22,7 @@ from dovetail.joins.graph import JoinGraph
 from dovetail.models.chat import estimate_tokens
 from dovetail.models.endpoint import Patience
 from dovetail.models.openai import OpenAILLM
+from dovetail.notes.notes import notes_in
 from dovetail.ports import Completion, Json, Message, Retriever
 from dovetail.retrieve.ask import GraphRetriever
 from dovetail.retrieve.llm import LLMRetriever, Spending
@@ -416,3 +417,52 @@ def test_a_connector_is_of_the_systems_that_were_chosen(
     llm = Listening(json.dumps({"tables": chosen}))
     result = LLMRetriever(searcher, llm, without, spending=ONCE).retrieve("how many?")
     assert [one.name for one in result.tables if one.stage == "connect"] == connectors
+
+
+def taught(shop: Searcher, toml: str) -> Searcher:
+    """The shop with notes."""
+    assert shop.catalog.notes_file is None
+    file = shop.catalog.folder / "taught.toml"
+    file.write_text(toml, "utf-8")
+    return shop.noted(notes_in(file, shop.catalog))
+
+
+DSO = '[terms]\nDSO = "days sales outstanding: weather, suppliers.country"\n'
+
+
+@pytest.mark.parametrize(
+    ("reply", "others", "fallback"),
+    [
+        ({"tables": [1, 2]}, 0, 0),
+        ({"tables": [1, 3], "missing": "DSO"}, 1, 0),
+        ({"tables": [3]}, 1, 0),
+        ({"tables": [], "missing": "DSO", "sure": 0.9}, 0, 1),
+    ],
+    ids=["both", "one", "neither", "refused"],
+)
+def test_what_people_define_reaches_the_model_and_is_in_the_set(
+    shop: Searcher, reply: Json, others: int, fallback: int
+) -> None:
+    searcher = taught(shop, DSO)
+    llm = Listening('{"look_for": ["orders"]}', json.dumps(reply))
+    graph = GraphRetriever(searcher).retrieve
+    result = LLMRetriever(searcher, llm, graph, k=4).retrieve("What is the DSO?")
+    look, choose, *_ = llm.heard
+    assert "DSO: days sales outstanding; tables weather, suppliers (column country)" in look
+    assert "DSO: days sales outstanding; tables 1, 2 (column country)" in choose
+    names = {one.name for one in result.tables if one.stage == "select"}
+    assert {"weather", "suppliers"} <= names
+    assert len(names) == 2 + others
+    assert not result.nothing_fits
+    assert [stage["fallback"] for stage in result.trace if stage.get("llm_calls")][-1] == fallback
+    plain = LLMRetriever(shop, heard := Listening('{"look_for": []}', "{}"), without, k=4)
+    plain.retrieve("What is the DSO of orders?")
+    assert "as people here define them" not in "".join(heard.heard)
+
+
+def test_what_a_near_question_taught_stays_whatever_the_model_says(shop: Searcher) -> None:
+    searcher = taught(shop, '[questions]\n"Rainfall of suppliers in 2023" = "weather, suppliers"\n')
+    llm = Listening('{"look_for": []}', '{"tables": [2], "sure": 0.9}')
+    graph = GraphRetriever(searcher).retrieve
+    result = LLMRetriever(searcher, llm, graph).retrieve("Rainfall of suppliers in 2024")
+    assert {"weather", "suppliers"} <= {one.name for one in result.tables}

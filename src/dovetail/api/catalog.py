@@ -425,8 +425,8 @@ class Catalog:
         _refuse_empty(chosen)
         if model is None:
             return self.sql(chosen.skeleton, chosen.ids)
-        repair = self.settings.sql_repair
-        return answer(self._executor, self.reader, model, chosen, repair=repair)
+        repair, terms = self.settings.sql_repair, self._defined_terms(chosen)
+        return answer(self._executor, self.reader, model, chosen, evidence=terms, repair=repair)
 
     def write_sql(
         self, found: TableSet, *, llm: LLM | str | None = None, dialect: str | None = None
@@ -444,11 +444,17 @@ class Catalog:
         _refuse_empty(found)
         model, sql = chosen_model(self.folder, self.settings, llm), found.skeleton
         if model is not None:
-            sql = write_sql(self.reader, model, found, repair=self.settings.sql_repair).sql
+            repair, terms = self.settings.sql_repair, self._defined_terms(found)
+            sql = write_sql(self.reader, model, found, evidence=terms, repair=repair).sql
         if dialect is None:
             return sql
         tables = (self[table] for table in found.ids)
         return native_sql(sql, relations(tables, self.reader.query_names), dialect)
+
+    def _defined_terms(self, found: TableSet) -> str:
+        """What notes say that terms of a question mean, but for their tables: the set has these."""
+        said = self.searcher.definitions(found.question)
+        return "; ".join(str(each) for each in said if each.text or each.columns)
 
     def prompt(self, found: TableSet) -> str:
         """The schema of a set and its question, for a language model that writes SQL."""

@@ -8,7 +8,7 @@
     connect   a candidate that joins two parts of a set that falls apart is added
 
 A capable model rarely forgets a table, so nothing is added to a set that joins, or that one system
-holds. Where the model cannot be reached, or its reply not used, the set is the one without a model,
+holds, but what people's notes say the question needs. Where the model cannot be reached, or its reply not used, the set is the one without a model,
 and warns of that.
 """
 
@@ -31,6 +31,7 @@ from dovetail.retrieve.members import with_members
 from dovetail.retrieve.prompt import (
     JoinedPair,
     PromptInput,
+    defined_terms,
     joined_pairs,
     select_prompt,
     usual_candidates,
@@ -42,7 +43,7 @@ from dovetail.retrieve.trace import Stage, require_positive, table_set
 from dovetail.search.fusion import in_turn
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
-from dovetail.text import cut, escape
+from dovetail.text import PromptText, cut, escape
 
 # Of a model's context, what a prompt may take by our estimate: tokens of odd texts are shorter.
 _SHARE = 0.75
@@ -64,6 +65,8 @@ _COVERED = 0.9
 # How sure a set is of which the model does not say it, and what is left of it where something is
 # still missing.
 _NOT_SAID, _LACKING = 0.7, 0.3
+# Why a table is in a set that the model did not choose.
+_NEEDED = "taught: the question needs it"
 # By how much more the model's doubt counts where the search agrees with nothing that it chose.
 _UNSUPPORTED = 0.5
 
@@ -91,16 +94,25 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """What the model was shown, and what it chose of it."""
+    """What the model was shown, and what it chose of it.
+
+    The first candidates, as many as are `needed`, are those that notes say the question needs.
+    """
 
     candidates: Sequence[Candidate]
     pairs: Sequence[JoinedPair]
     selection: Selection
+    needed: int = 0
+
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of the candidates that it chose, in its order, then of those needed."""
+        return list(dict.fromkeys((*self.selection.tables, *range(1, self.needed + 1))))
 
     @property
     def chosen(self) -> list[Candidate]:
-        """The candidates that it chose, in its order."""
-        return [self.candidates[number - 1] for number in self.selection.tables]
+        """The candidates of these numbers."""
+        return [self.candidates[number - 1] for number in self.numbers]
 
     @property
     def usable(self) -> bool:
@@ -150,7 +162,8 @@ class LLMRetriever:
                 stages.append(given_phrases(sought))
             elif (without.confidence or 0.0) < _COVERED and self._spending.calls > 1:
                 stages.append(Stage("look", facts={"model": self._llm.model_id}))
-                sought = look(self._llm, question, self._card, stages[-1])
+                shown = PromptText(self._card + defined_terms(self._searcher, question))
+                sought = look(self._llm, question, shown, stages[-1])
             choice = self._choose(query, sought, self._candidates(query, sought), stages)
         except PendingError:
             raise
@@ -162,6 +175,8 @@ class LLMRetriever:
         if choice.selection.missing and self._calls(stages) < self._spending.calls:
             sought = (*sought, choice.selection.missing)
             choice = self._again(query, sought, choice, stages)
+        if choice.needed and choice.selection.nothing_fits:
+            return _without_model(without, stages, "the model refuses what your notes define")
         return self._answer(query, choice, without, sought, stages)
 
     def _again(
@@ -188,13 +203,21 @@ class LLMRetriever:
     def _candidates(self, query: Query, sought: Sequence[str]) -> list[Candidate]:
         """What the model chooses among: as much as search offers for the question and phrases."""
         found = self._searcher.search(query, self._k, looking_for=sought)
-        return found if sought else worth_showing(found)
+        return self._with_needed(query, found if sought else worth_showing(found))
 
     def _wider(self, query: Query, choice: _Choice) -> list[Candidate]:
         """What was chosen, then what is found for what is missing, in turn with the others."""
         missing = self._searcher.search(choice.selection.missing, self._k)
         others = in_turn([missing, self._searcher.search(query, self._k), choice.candidates])
-        return in_turn([[*choice.chosen, *others]])[: self._k]
+        return self._with_needed(query, in_turn([[*choice.chosen, *others]])[: self._k])
+
+    def _with_needed(self, query: Query, candidates: list[Candidate]) -> list[Candidate]:
+        """Candidates with those in front that notes say the question needs."""
+        needed = self._searcher.needed(query)
+        if not needed:
+            return candidates
+        first = [one for one in self._searcher.search(query, self._k) if one.id in needed]
+        return in_turn([[*first, *candidates]])[: max(self._k, len(first))]
 
     def _choose(
         self,
@@ -224,7 +247,7 @@ class LLMRetriever:
             **({"missing": selection.missing} if selection.missing else {}),
             "dropped": dict(selection.dropped),
         }
-        choice = _Choice(candidates, pairs, selection)
+        choice = _Choice(candidates, pairs, selection, len(self._searcher.needed(query)))
         if not choice.usable:
             completion.forget()
         return choice
@@ -274,7 +297,7 @@ class LLMRetriever:
             expected = {canonical(table) for table in without.ids}
             agreed = [
                 number <= 1 + len(sought) or canonical(candidate.id) in expected
-                for number, candidate in zip(selection.tables, choice.chosen, strict=True)
+                for number, candidate in zip(choice.numbers, choice.chosen, strict=True)
             ]
             agreement = sum(agreed) / len(agreed)
         else:
@@ -287,9 +310,10 @@ class LLMRetriever:
         """The chosen tables, each with what speaks for it."""
         chosen = choice.chosen
         reasons = self._searcher.reasons(query, [one.id for one in chosen])
-        for number, one, own in zip(choice.selection.tables, chosen, reasons, strict=True):
-            why = "; ".join((f"selected by the model, candidate {number}", *own))
-            yield Chosen(one.id, one.relevance, "select", why)
+        for number, one, own in zip(choice.numbers, chosen, reasons, strict=True):
+            by_model = number in choice.selection.tables
+            first = f"selected by the model, candidate {number}" if by_model else _NEEDED
+            yield Chosen(one.id, one.relevance, "select", "; ".join((first, *own)))
 
     def _connectors(self, choice: _Choice) -> list[Connector]:
         """The candidates that connect what was chosen, the most relevant of several.

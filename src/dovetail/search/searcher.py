@@ -18,7 +18,7 @@ from dovetail.families.family import Families, read_families
 from dovetail.joins.edges import stored_edges
 from dovetail.joins.graph import JoinGraph
 from dovetail.notes.apply import marked_families, noted_graph, noted_scores
-from dovetail.notes.notes import NO_NOTES, Notes, read_notes
+from dovetail.notes.notes import NO_NOTES, Definition, Notes, read_notes
 from dovetail.search.fusion import (
     Coverage,
     SignalWeights,
@@ -305,6 +305,10 @@ class Searcher:
             for row in best.tolist()
         ]
 
+    def needed(self, query: Query) -> list[TableId]:
+        """The tables that are ranked for those which notes or a lesson say a query needs."""
+        return [self.catalog.ids[number] for number in self._noted_numbers(query).tolist()]
+
     def _noted_numbers(self, query: Query) -> Ints:
         """The numbers of the tables that are ranked for those which notes say a query needs."""
         ranked = {self.places[self.representative(table)] for table in query.noted}
@@ -422,6 +426,10 @@ class Searcher:
         return [
             frozenset(one.casefold() for one in own if len(one) >= LEAST_QUOTED) for own in shown
         ]
+
+    def definitions(self, question: str) -> list[Definition]:
+        """What notes say that terms of a question mean."""
+        return self._noted_terms.definitions(question)
 
     def defined_columns(self, query: Query, table: TableId) -> set[str]:
         """The columns of a table that a defined term of the query means."""
