@@ -24,6 +24,7 @@ from dovetail.errors import CatalogError, UsageError
 from dovetail.models.chat import estimate_tokens
 from dovetail.models.endpoint import Patience
 from dovetail.models.openai import OpenAILLM
+from dovetail.notes.notes import note
 from dovetail.offline.describe import Describer, Prices, describe, read_reply
 from dovetail.offline.describe_batch import Batch, Shown
 from dovetail.offline.summary import DescribeSummary, Progress
@@ -259,6 +260,67 @@ def test_what_people_wrote_wins_and_is_shown_to_the_model(tmp_path: Path) -> Non
     comments = {column.name: column.comment for column in catalog["t1"].columns}
     assert comments == {"k": "", "note": "a remark", "z": "delivery zone"}
     assert catalog.show("t1")["description"]["columns"] == {"note": "a remark"}
+
+
+def test_a_note_wins_wherever_a_table_is_shown_and_is_shown_to_the_model(
+    catalog: dovetail.Catalog,
+) -> None:
+    with endpoint(about) as server:
+        catalog.describe(llm=model(server))
+        assert catalog["orders"].comment == "All about orders."
+        notes = catalog.reader
+        note(notes, "about", "orders", "Parcels on their way")
+        note(notes, "about", "orders.note", "delivery zone")
+        note(notes, "about", "items.note", "kind of box")
+        said = Description("Parcels on their way", PERSON)
+        assert catalog.description("orders") == said
+        assert catalog.description("items") == Description("All about items.", "openai:tiny")
+        assert catalog.show("orders")["description"] == said.to_dict()
+        assert catalog.show("orders")["columns"][1]["comment"] == "delivery zone"
+        shown = run("show", "orders", "-C", str(catalog.folder)).stdout
+        assert "All about" not in shown
+        assert "Parcels on their way\nyour notes: the table, note\n" in shown
+        found = catalog.ask("Which orders?", selector="graph")
+        for told in (found.ddl(), catalog.prompt(found)):
+            assert '"Parcels on their way"' in told
+            assert '"delivery zone"' in told
+            assert "All about orders" not in told
+        with endpoint(says('{"tables": [1]}')) as chooser:
+            catalog.ask(
+                "?", selector="llm", llm=model(chooser), looking_for=["orders on their way"]
+            )
+        prompt: str = chooser.asked[0]["messages"][1]["content"]
+        (line,) = (line for line in prompt.splitlines() if "orders(" in line)
+        assert line.endswith(": Parcels on their way")
+        assert '"delivery zone"' in line
+        assert "what was noted" not in line
+        asked = len(server.asked)
+        again = catalog.describe(llm=model(server))
+        assert (again.written, again.reused) == (2, 3)
+        (body,) = server.asked[asked:]
+        assert 'orders (2 rows): "Parcels on their way"' in body["messages"][1]["content"]
+        assert '"delivery zone"' in body["messages"][1]["content"]
+        assert catalog.describe(llm=model(server)).reused == 5
+        note(notes, "about", "orders", "Parcels that came back")
+        assert catalog.describe(llm=model(server)).written == 1
+        assert catalog.description("orders") == replace(said, text="Parcels that came back")
+
+
+def test_a_note_stands_before_the_comment_of_another_person(tmp_path: Path) -> None:
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "s.duckdb")) as connection:
+        connection.execute("CREATE TABLE t1 (k INTEGER, z VARCHAR)")
+        connection.execute("COMMENT ON TABLE t1 IS 'Parcels'")
+        connection.execute("COMMENT ON COLUMN t1.z IS 'zone'")
+    catalog = dovetail.build(f"s={tmp_path / 's.duckdb'}", into=tmp_path / "catalog")
+    note(catalog.reader, "about", "t1", "Until 2023")
+    note(catalog.reader, "about", "t1.z", "of delivery")
+    assert catalog.description("t1") == Description("Until 2023; Parcels", PERSON)
+    assert [column.comment for column in catalog["t1"].columns] == ["", "of delivery; zone"]
+    (batch,) = Describer(catalog.reader).batches
+    assert '"Until 2023; Parcels"' in batch.text
+    assert '"of delivery; zone"' in batch.text
 
 
 def test_a_description_is_searched_and_given_as_a_reason(catalog: dovetail.Catalog) -> None:

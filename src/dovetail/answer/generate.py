@@ -244,10 +244,12 @@ def write_sql(
 
     `evidence` is what is known of the question besides, such as what its terms mean.
     """
+    details = {table.id: table for table in chosen.details}
+    tables = (details.get(table) or catalog[table] for table in chosen.ids)
     written = generate(
         llm,
         chosen.question,
-        relations((catalog[table] for table in chosen.ids), catalog.query_names),
+        relations(tables, catalog.query_names),
         chosen.joins,
         evidence=evidence,
         examples=nearest_examples(catalog.usage.examples, chosen.question, chosen.ids),

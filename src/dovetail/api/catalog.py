@@ -42,7 +42,7 @@ from dovetail.errors import (
 from dovetail.families.family import Families
 from dovetail.joins.graph import JOINABLE, JoinGraph, path_notes
 from dovetail.models.cache import chosen_model, open_model
-from dovetail.notes.apply import noted_domains
+from dovetail.notes.apply import noted_description, noted_domains, noted_table
 from dovetail.notes.notes import Notes
 from dovetail.ports import LLM, Json
 from dovetail.prompts import read_prompt
@@ -158,13 +158,19 @@ class Catalog:
         return len(self.reader)
 
     def __iter__(self) -> Iterator[Table]:
-        return iter(self.reader)
+        return map(self._noted, self.reader)
 
     def __getitem__(self, table: HasId | TableId | str) -> Table:
         if isinstance(table, Table):
             return table
-        profile = self.reader[_id_of(table)]
+        profile = self._noted(self.reader[_id_of(table)])
         return replace(profile, called=self.reader.query_names[profile.id])
+
+    def _noted(self, table: Table) -> Table:
+        """A table with what notes say of it."""
+        if not self.notes.remarks:
+            return table
+        return noted_table(table, self.notes, self._state.descriptions.get(table.id))
 
     def __contains__(self, table: object) -> bool:
         return (_id_of(table) if isinstance(table, HasId) else table) in self.reader
@@ -392,8 +398,8 @@ class Catalog:
         """
         from dovetail.retrieve.skeleton import with_skeleton
 
-        details, names = tuple(map(self.reader.__getitem__, found.ids)), self.reader.query_names
-        found = replace(found, details=details, names=names.of(found.ids))
+        details = tuple(self._noted(self.reader[table]) for table in found.ids)
+        found = replace(found, details=details, names=self.reader.query_names.of(found.ids))
         return with_skeleton(self.searcher, found, parts)
 
     def considered(self, found: TableSet) -> Considered:
@@ -654,7 +660,8 @@ class Catalog:
 
     def description(self, table: HasId | TableId | str) -> Description | None:
         """What is said of a table, and by whom; None where nothing is."""
-        return self._state.descriptions.get(self[table].id)
+        at = self[table].id
+        return noted_description(self._state.descriptions.get(at), self.notes, at)
 
     def describe(
         self,

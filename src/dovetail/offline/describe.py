@@ -2,13 +2,15 @@
 
 A language model is asked for eight to sixteen tables of one schema at a time, or anyone else is
 shown the same batches and saves what they know. A description is kept as soon as it is there, under
-the table's source, name and columns; it is asked for anew only for another model, prompt or schema.
+the table's source, name and columns; it is asked for anew only for another model, prompt or schema,
+and where people's notes say something else of the table.
 """
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -74,6 +76,7 @@ class Describer:
         self._prompt = read_prompt("describe")
         self._model = model
         self.shown = Shown(catalog)
+        self._noted = dict(self._noted_prompts())
         self.missing: list[TableId] = []
         self._late: list[Written] = []
         self._look_up()
@@ -81,6 +84,18 @@ class Describer:
     @cached_property
     def _keys(self) -> dict[TableId, TableKey]:
         return dict(table_keys(self.catalog.records))
+
+    def _noted_prompts(self) -> Iterator[tuple[str, str]]:
+        """The prompts of tables that notes speak of, by the tables' keys: with what these say."""
+        for table in self.shown.logical():
+            if remarks := self.shown.notes.remarks_on(table):
+                said = hashlib.sha256("\n".join(map(str, remarks)).encode()).hexdigest()
+                for member in self.shown.members(table):
+                    yield self._keys[member].exact, f"{self._prompt.digest} {said[:16]}"
+
+    def _prompt_of(self, key: TableKey) -> str:
+        """What names the prompt that a description answers."""
+        return self._noted.get(key.exact, self._prompt.digest)
 
     def _look_up(self) -> None:
         """Find the logical tables that are not described yet (`missing`), and what is to be written
@@ -112,7 +127,8 @@ class Describer:
             self._late = []
 
     def _is_ours(self, written: Written) -> bool:
-        return written.description.author == self._model and written.prompt == self._prompt.digest
+        by_model = written.description.author == self._model
+        return by_model and written.prompt == self._prompt_of(written.key)
 
     @cached_property
     def batches(self) -> list[Batch]:
@@ -147,11 +163,12 @@ class Describer:
 
     def write(self, described: Mapping[TableId, Description], *, asked: bool = True) -> None:
         """Keep descriptions of logical tables, for every member of their families."""
-        prompt = self._prompt.digest if asked else ""
         self._file.add(
-            Written(self._keys[member], description, prompt, self.shown.is_sliced(table))
+            Written(
+                key, description, self._prompt_of(key) if asked else "", self.shown.is_sliced(table)
+            )
             for table, description in described.items()
-            for member in self.shown.members(table)
+            for key in map(self._keys.__getitem__, self.shown.members(table))
         )
 
 

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from dovetail.catalog.generation import EVIDENCE, FAMILIES, JOINS, SEARCH
-from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.reader import CatalogReader, notes_file
 from dovetail.catalog.writer import Draft, writing
 from dovetail.domain import JoinEdge, Skipped
 from dovetail.engines.passes import Workers, connected
@@ -151,6 +151,7 @@ class _Line:
     def describe(self, catalog: CatalogReader, llm: LLM) -> DescribeSummary:
         """Have a model describe tables; what it writes is in force after the next run."""
         settings = self.settings
+        catalog.notes_file = notes_file(self.folder, settings)
         with self.clock.stage("describe"):
             return describe(
                 catalog,

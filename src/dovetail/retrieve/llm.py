@@ -8,8 +8,8 @@
     connect   a candidate that joins two parts of a set that falls apart is added
 
 A capable model rarely forgets a table, so nothing is added to a set that joins, or that one system
-holds, but what people's notes say the question needs. Where the model cannot be reached, or its reply not used, the set is the one without a model,
-and warns of that.
+holds, but what people's notes say the question needs. Where the model cannot be reached, or its
+reply not used, the set is the one without a model, and warns of that.
 """
 
 from __future__ import annotations

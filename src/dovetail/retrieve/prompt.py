@@ -261,7 +261,7 @@ class _Grouping:
 
     @cached_property
     def _tables(self) -> list[Table]:
-        return [self.given.searcher.catalog[one.id] for one in self.given.candidates]
+        return [self.given.searcher.described(one.id) for one in self.given.candidates]
 
     @cached_property
     def _wider(self) -> Query:

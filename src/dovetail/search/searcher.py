@@ -17,7 +17,7 @@ from dovetail.errors import EmbedderError, ModelError
 from dovetail.families.family import Families, read_families
 from dovetail.joins.edges import stored_edges
 from dovetail.joins.graph import JoinGraph
-from dovetail.notes.apply import marked_families, noted_graph, noted_scores
+from dovetail.notes.apply import marked_families, noted_graph, noted_scores, noted_table
 from dovetail.notes.notes import NO_NOTES, Definition, Notes, read_notes
 from dovetail.search.fusion import (
     Coverage,
@@ -143,6 +143,10 @@ class Searcher:
     def descriptions(self) -> Mapping[TableId, Description]:
         """What is said of the tables, by persons, dictionaries and models."""
         return descriptions(self.catalog)
+
+    def described(self, table: TableId) -> Table:
+        """A table as models are shown it: what notes say of it are its comments."""
+        return noted_table(self.catalog[table], self.notes, self.descriptions.get(table))
 
     def _is_allowed(self, table: TableId) -> bool:
         return self._allowed is None or bool(self._allowed[self.places[table]])
