@@ -368,11 +368,13 @@ def test_the_number_of_candidates_is_positive(catalog: dovetail.Catalog) -> None
     ("reply", "answerable", "confidence"),
     [
         ({"tables": [1], "sure": 0.8}, 0.9, 0.8),
-        ({"tables": [4], "sure": 0.8}, 0.9, 0.8**1.5),
+        ({"tables": [4], "sure": 0.6}, 0.9, 0.6**1.5),
+        ({"tables": [4], "sure": 0.8}, 0.9, 0.7**1.5),
         ({"tables": [1, 4], "sure": 0.8}, 0.9, 0.8**1.25),
-        ({"tables": [4], "sure": 1.0}, 0.9, 1.0),
+        ({"tables": [4], "sure": 1.0}, 0.9, 0.7**1.5),
         ({"tables": [], "sure": 0.8}, 0.0, 0.8),
-        ({"tables": [], "sure": 0.8}, 1.0, 0.8**1.5),
+        ({"tables": [], "sure": 0.6}, 1.0, 0.6**1.5),
+        ({"tables": [], "sure": 1.0}, 1.0, 0.7**1.5),
         ({"tables": [1]}, 0.9, 0.7),
     ],
 )
@@ -387,6 +389,25 @@ def test_a_choice_is_surer_where_the_search_agrees(
 
     llm = Listening('{"look_for": ["suppliers"]}', json.dumps(reply))
     result = LLMRetriever(shop, llm, nothing, k=4).retrieve("orders")
+    assert result.confidence == pytest.approx(confidence, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("tables", "joined", "confidence"),
+    [
+        ([1, 2], "", 0.85**1.25),
+        ([1, 2], "ab", 1.0),
+        ([3, 4], "", 0.3 * 0.7**1.5),
+        ([3, 4], "cd", 0.7**1.5),
+    ],
+    ids=["one without a join", "one joins it", "none of them", "none, which join"],
+)
+def test_a_model_that_is_sure_is_held_against_search_and_joins(
+    catalog: dovetail.Catalog, tables: list[int], joined: str, confidence: float
+) -> None:
+    searcher = Ranked(catalog, [0.9, 0.8, 0.7, 0.6], {joined: 0.9} if joined else {})
+    llm = Listening(json.dumps({"tables": tables, "missing": "", "sure": 1.0}))
+    result = LLMRetriever(searcher, llm, without, spending=ONCE).retrieve("?")
     assert result.confidence == pytest.approx(confidence, abs=1e-4)
 
 

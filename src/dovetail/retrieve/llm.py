@@ -277,34 +277,47 @@ class LLMRetriever:
         others = [one for one in without.alternatives if set(one.tables) != set(made.ids)]
         made = replace(
             made,
-            confidence=self._confidence(choice, without, sought),
+            confidence=self._confidence(choice, made, without, sought),
             alternatives=tuple(others) if made else (),
             answerable=without.answerable,
         )
         return with_cautions(with_members(made, self._searcher), self._searcher, self._liveness)
 
-    def _confidence(self, choice: _Choice, without: TableSet, sought: Sequence[str]) -> float:
+    def _confidence(
+        self, choice: _Choice, made: TableSet, without: TableSet, sought: Sequence[str]
+    ) -> float:
         """How probable it is that a choice is right: the model's word, held against the search.
 
         The model's doubt counts half as much again at most: more, the fewer tables are in the set
         without a model or are the first hit of the question or of a phrase; for a refusal, the more
-        answerable the question seems without a model. Little is left where something is missing.
+        answerable the question seems without a model. Its word counts in full where the
+        search agrees with each table or with what that joins, and no more than one that it did not
+        say where it agrees with none. Little is left where something is missing: a table, or where
+        the search agrees with none, a join.
         """
         selection = choice.selection
         sure = _NOT_SAID if selection.sure is None else selection.sure
         if selection.tables:
             canonical = self._searcher.families.canonical
             expected = {canonical(table) for table in without.ids}
-            agreed = [
-                number <= 1 + len(sought) or canonical(candidate.id) in expected
+            agreed = {
+                candidate.id
                 for number, candidate in zip(choice.numbers, choice.chosen, strict=True)
-            ]
-            agreement = sum(agreed) / len(agreed)
+                if number <= 1 + len(sought) or canonical(candidate.id) in expected
+            }
+            borne_out = {
+                table for part in made.components if not agreed.isdisjoint(part) for table in part
+            }
+            chosen = [candidate.id for candidate in choice.chosen]
+            agreement = len(agreed) / len(chosen)
+            support = sum(table in borne_out for table in chosen) / len(chosen)
+            lacks = bool(selection.missing) or not (agreed or made.connected)
         else:
-            agreement = 1 - (without.answerable or 0.0)
-        lacking = _LACKING if selection.missing and selection.tables else 1.0
+            agreement = support = 1 - (without.answerable or 0.0)
+            lacks = False
+        sure = min(sure, _NOT_SAID + (1 - _NOT_SAID) * support)
         supported: float = sure ** (1 + _UNSUPPORTED * (1 - agreement))
-        return round(lacking * supported, 4)
+        return round((_LACKING if lacks else 1.0) * supported, 4)
 
     def _chosen(self, query: Query, choice: _Choice) -> Iterator[Chosen]:
         """The chosen tables, each with what speaks for it."""
