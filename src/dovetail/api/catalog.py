@@ -42,6 +42,7 @@ from dovetail.errors import (
 from dovetail.families.family import Families
 from dovetail.joins.graph import JOINABLE, JoinGraph, path_notes
 from dovetail.models.cache import chosen_model, open_model
+from dovetail.models.waiting import within
 from dovetail.notes.apply import noted_description, noted_domains, noted_table
 from dovetail.notes.notes import Notes
 from dovetail.ports import LLM, Json
@@ -432,7 +433,8 @@ class Catalog:
         if model is None:
             return self.sql(chosen.skeleton, chosen.ids)
         repair, terms = self.settings.sql_repair, self._defined_terms(chosen)
-        return answer(self._executor, self.reader, model, chosen, evidence=terms, repair=repair)
+        with within(self.settings.llm_seconds):
+            return answer(self._executor, self.reader, model, chosen, evidence=terms, repair=repair)
 
     def write_sql(
         self, found: TableSet, *, llm: LLM | str | None = None, dialect: str | None = None
@@ -451,7 +453,8 @@ class Catalog:
         model, sql = chosen_model(self.folder, self.settings, llm), found.skeleton
         if model is not None:
             repair, terms = self.settings.sql_repair, self._defined_terms(found)
-            sql = write_sql(self.reader, model, found, evidence=terms, repair=repair).sql
+            with within(self.settings.llm_seconds):
+                sql = write_sql(self.reader, model, found, evidence=terms, repair=repair).sql
         if dialect is None:
             return sql
         tables = (self[table] for table in found.ids)

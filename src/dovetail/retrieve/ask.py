@@ -93,7 +93,10 @@ def open_retriever(
         if llm is None:
             raise MissingModelError(f"selector {name!r}")
         spending = Spending(
-            calls=settings.llm_calls, tokens=settings.llm_tokens, context=settings.llm_context
+            calls=settings.llm_calls,
+            seconds=settings.llm_seconds,
+            tokens=settings.llm_tokens,
+            context=settings.llm_context,
         )
         if name == AUTO:
             spending = replace(spending, enough=settings.llm_below)

@@ -20,6 +20,7 @@ from functools import cached_property
 
 from dovetail.domain import NOTHING_FITS, UNCOVERED, Candidate, Chosen, TableId, TableSet
 from dovetail.errors import ModelError, PendingError
+from dovetail.models.waiting import within
 from dovetail.names.table_name import qualifier
 from dovetail.ports import LLM, Json
 from dovetail.retrieve.cautions import with_cautions
@@ -75,13 +76,15 @@ _UNSUPPORTED = 0.5
 class Spending:
     """What a question may cost.
 
-    At most `calls` of the model: one chooses, a second looks before, a third chooses again. A
+    At most `calls` of the model: one chooses, a second looks before, a third chooses again. They
+    are waited for `seconds` at most, all together. A
     prompt that has it choose takes about `tokens` (by the size of the catalog, unless given), and
     no more than fits `context`, the tokens that the model takes in and writes together. Where the
     set without a model has a confidence of `enough`, the model is not asked; above 1, it always is.
     """
 
     calls: int = 3
+    seconds: float = 120.0
     tokens: int | None = None
     context: int = 16_384
     enough: float = 2.0
@@ -155,6 +158,12 @@ class LLMRetriever:
         taught = query.lesson is not None and query.lesson.exact
         if taught or (without.confidence or 0.0) >= self._spending.enough:
             return without
+        with within(self._spending.seconds):
+            return self._by_model(query, without, looking_for)
+
+    def _by_model(self, query: Query, without: TableSet, looking_for: Sequence[str]) -> TableSet:
+        """The set that a model chooses; the one without, where it cannot."""
+        question = query.text
         stages: list[Stage] = []
         sought = phrases(looking_for)
         try:
