@@ -374,6 +374,41 @@ def test_descriptions_by_hand(catalog: dovetail.Catalog) -> None:
     assert (done.tables, done.text, done.missing) == ((), "", 0)
 
 
+def test_what_is_not_in_force_of_what_is_saved_is_told(tmp_path: Path) -> None:
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "s.duckdb")) as connection:
+        for name in ("pcl", "bx", "crt"):
+            connection.execute(f"CREATE TABLE {name} (k_{name} INTEGER, z VARCHAR)")
+        connection.execute("COMMENT ON TABLE pcl IS 'Parcels'")
+        connection.execute("COMMENT ON COLUMN pcl.z IS 'zone'")
+    catalog = dovetail.build(f"s={tmp_path / 's.duckdb'}", into=tmp_path / "catalog")
+    note(catalog.reader, "about", "bx", "Boxes")
+    given = {
+        "pcl": {"description": "Mine.", "columns": {"z": "mine"}},
+        "bx": {"description": "Mine.", "columns": {"K_BX": "key", "other": "x"}},
+        "crt": {"description": "Mine.", "columns": {"z": "mine"}},
+    }
+    saved = catalog.save_descriptions(given, author="agent")
+    assert (saved.saved, saved.refused) == (2, ("pcl", "pcl.z", "bx", "bx.other"))
+    assert catalog.description("pcl") == Description("Parcels", PERSON)
+    assert catalog.description("bx") == Description("Boxes", PERSON, {"k_bx": "key"})
+    assert catalog.description("crt") == Description("Mine.", "agent", {"z": "mine"})
+    assert catalog.tables_to_describe().missing == 0
+
+
+def test_a_dry_run_needs_no_key(catalog: dovetail.Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    options = ("-C", str(catalog.folder), "--llm", "openai:tiny")
+    plan = run("describe", *options, "--dry-run", "--json")
+    assert plan.returncode == 0, plan.stderr
+    assert json.loads(plan.stdout)["requests"][0]["model"] == "tiny"
+    asked = run("ask", "orders?", *options, "--selector", "llm", "--dry-run")
+    assert json.loads(asked.stdout)["requests"][0]["model"] == "tiny"
+    assert "there is no key" in run("describe", *options).stderr
+
+
 @pytest.mark.parametrize(
     ("reply", "texts", "dropped"),
     [
@@ -553,6 +588,13 @@ def test_the_command_says_what_it_takes_and_what_it_came_to(catalog: dovetail.Ca
     ] == "All about shops."
     assert "descriptions" not in json.loads(run("index", *where, "--json").stdout)
     assert run("describe", *where, "--dry-run").stdout == "All 5 logical tables are described.\n"
+    with endpoint(about) as server:
+        options = (*where, "--no-cache", "--llm", "openai:tiny")
+        plan = run("describe", *options, "--dry-run", OPENAI_BASE_URL=server.url).stdout
+        assert plan.startswith("5 of 5 logical tables to describe: 1 requests")
+        assert server.asked == []
+        told = run("describe", *options, OPENAI_BASE_URL=server.url)
+        assert (told.stdout.count("5 written"), len(server.asked)) == (1, 1)
     missing = run("describe", *where)
     assert missing.returncode == 2
     assert "describing tables asks a language model" in missing.stderr

@@ -254,7 +254,32 @@ def test_a_context_without_room_asks_nobody(shop: Searcher) -> None:
     result = LLMRetriever(shop, llm, without, k=7, spending=spending).retrieve(QUESTION)
     assert llm.heard == []
     assert result.tables == without("").tables
-    assert "no candidate fits" in str(result.trace[1]["reason"])
+    assert "no candidate fits 700 tokens (llm_context); nobody" in str(result.trace[1]["reason"])
+    for context in (500, 700):  # neither is it asked to look
+        llm = Listening()
+        asked = LLMRetriever(shop, llm, without, spending=Spending(context=context))
+        look: Any = asked.retrieve(QUESTION).trace[0]
+        assert "card does not fit llm_context" in look["reason"]
+        assert llm.heard == []
+
+
+def test_a_choice_that_takes_more_than_its_budget_says_so(shop: Searcher) -> None:
+    for tokens, warned in ((100, True), (800, False), (None, False)):
+        spending = Spending(calls=1, tokens=tokens)
+        result = LLMRetriever(shop, Listening(), without, spending=spending).retrieve(QUESTION)
+        said = "more than llm_tokens (100): no candidate is left out"
+        assert any(said in warning for warning in result.warnings) == warned
+
+
+def test_a_second_choice_of_no_use_says_so_and_the_first_stays(shop: Searcher) -> None:
+    first = json.dumps({"tables": [1], "missing": "suppliers", "sure": 0.5})
+    llm = Listening('{"look_for": ["orders"]}', first, "I cannot say.")
+    result = LLMRetriever(shop, llm, without, k=3).retrieve("orders")
+    last = [stage for stage in result.trace if stage["stage"] == "select"][-1]
+    why = "the reply cannot be used: there is no JSON in it; the first choice stays"
+    assert (last["fallback"], last["reason"]) == (1, why)
+    assert why in result.warnings
+    assert len(result.tables) == 1
 
 
 def test_a_structured_reply_is_asked_for_and_the_constant_part_comes_first(
@@ -307,6 +332,10 @@ def test_a_bad_look_is_never_worse_than_none(shop: Searcher, reply: str, looked_
     assert len(look["looked_for"]) == looked_for
     assert all(len(phrase) <= 160 for phrase in look["looked_for"])
     assert look["fallback"] == (not looked_for)
+    many = {"beyond the first 8": 9_992} if looked_for == 8 else None
+    assert look.get("dropped") == (
+        many or ({"repeated, or no phrase": 3} if "null" in reply else None)
+    )
     assert len(result.tables) == 1
 
 

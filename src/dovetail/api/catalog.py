@@ -671,11 +671,13 @@ class Catalog:
         *,
         llm: LLM | str | None = None,
         on_progress: ProgressCallback | None = None,
+        again: bool = False,
     ) -> DescribeSummary:
         """Have a language model describe the tables that it has not described yet, in place.
 
         Each logical table gets a sentence, and its cryptic columns glosses, which act as comments
-        wherever no person wrote one. What is finished is kept if this is interrupted.
+        wherever no person wrote one. What is finished is kept if this is interrupted. With `again`
+        the model describes anew what it has described.
         """
         from dovetail.offline import pipeline
 
@@ -684,28 +686,34 @@ class Catalog:
         if model is None:
             raise MissingModelError("describing tables")
         described, summary = pipeline.update_descriptions(
-            self.reader, self.settings, model, on_progress
+            self.reader, self.settings, model, on_progress, again=again
         )
         self._adopt(described)
         return summary
 
-    def describe_plan(self, *, llm: LLM | str | None = None) -> DescribePlan:
+    def describe_plan(self, *, llm: LLM | str | None = None, again: bool = False) -> DescribePlan:
         """How many tables `describe` would ask about, and what that takes; nothing is asked."""
         from dovetail.offline.describe import Describer, Prices
 
         self._refuse_narrowed()
-        model = chosen_model(self.folder, self.settings, llm)
+        model = chosen_model(self.folder, self.settings, llm, named=False)
         prices = Prices(self.settings.llm_price_in, self.settings.llm_price_out)
-        return Describer(self.reader, model.model_id if model else None).plan(prices)
+        name = model.model_id if model else None
+        return Describer(self.reader, name, again=again).plan(prices)
 
     def preview(
-        self, question: str | None = None, *, sql: bool = False, **options: Unpack[AskOptions]
+        self,
+        question: str | None = None,
+        *,
+        sql: bool = False,
+        again: bool = False,
+        **options: Unpack[AskOptions],
     ) -> list[Json]:
         """The requests that a language model would be sent next, in full; nothing is sent.
 
         Those of `ask` for a question, with `sql` those of `write_sql` once the set is known;
-        without a question those of `describe`. What follows a reply that is not there yet cannot
-        be told.
+        without a question those of `describe`, with `again` for all tables. What follows a reply
+        that is not there yet cannot be told.
         """
         from dovetail.models.cache import preview_model
 
@@ -714,7 +722,7 @@ class Catalog:
             from dovetail.offline.describe import Describer
 
             self._refuse_narrowed()
-            describer = Describer(self.reader, model.model_id)
+            describer = Describer(self.reader, model.model_id, again=again)
             list(describer.ask(model, describer.batches))
             return seen.requests
         with suppress(PendingError):
@@ -745,7 +753,8 @@ class Catalog:
         """Keep descriptions of tables and put them in force, in place.
 
         Each is given under a table's name: `{"description": "…", "columns": {"COLUMN": "…"}}`. It
-        holds for all members of the table's family. Comments that persons wrote win over it.
+        holds for all members of the table's family. Comments and notes that persons wrote win over
+        it; what is not in force is `refused`.
 
         >>> import dovetail
         >>> catalog = dovetail.build("shop.sqlite", into="described")

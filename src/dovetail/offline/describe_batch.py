@@ -129,7 +129,7 @@ class Shown:
 
     def _table(self, table: Table) -> str:
         """A table as it is shown, after its name."""
-        table = self._by_people(table)
+        table = self.by_people(table)
         rows = f" ({table.rows:,} row{'s' * (table.rows != 1)}{self._family(table.id)})"
         rows += f": {_quoted(table.comment)}" if table.comment else ""
         joined = self._joined(table.id)
@@ -143,7 +143,7 @@ class Shown:
                 break
         return text
 
-    def _by_people(self, table: Table) -> Table:
+    def by_people(self, table: Table) -> Table:
         """A table with no other comments than those that people and dictionaries wrote."""
         guessed = self._guessed.get(table.id, Description("", PERSON))
         columns = tuple(

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from dovetail.domain import NOTHING_FITS, UNCOVERED, Candidate, Chosen, TableId, TableSet
+from dovetail.domain import CAUTIONS, NOTHING_FITS, UNCOVERED, Candidate, Chosen, TableId, TableSet
 from dovetail.errors import ModelError, PendingError
 from dovetail.models.waiting import within
 from dovetail.names.table_name import qualifier
@@ -168,11 +168,12 @@ class LLMRetriever:
         sought = phrases(looking_for)
         try:
             if sought:
-                stages.append(given_phrases(sought))
+                stages.append(given_phrases(looking_for))
             elif (without.confidence or 0.0) < _COVERED and self._spending.calls > 1:
                 stages.append(Stage("look", facts={"model": self._llm.model_id}))
                 shown = PromptText(self._card + defined_terms(self._searcher, question))
-                sought = look(self._llm, question, shown, stages[-1])
+                longest = self._spending.longest
+                sought = look(self._llm, question, shown, stages[-1], longest)
             choice = self._choose(query, sought, self._candidates(query, sought), stages)
         except PendingError:
             raise
@@ -199,7 +200,11 @@ class LLMRetriever:
         except ModelError as error:
             stages[-1].fall_back(f"{error}; the model did not choose again", warn=True)
             return choice
-        return again if again.usable else choice
+        if again.usable:
+            return again
+        why = f"the reply cannot be used: {again.selection.reason}; the first choice stays"
+        stages[-1].fall_back(why, warn=True)
+        return choice
 
     @cached_property
     def _card(self) -> str:
@@ -240,14 +245,19 @@ class LLMRetriever:
         stage = Stage("select", facts={"model": self._llm.model_id, "joins": len(pairs)})
         stages += [_search_stage(candidates), stage]
         if not candidates:
-            return _Choice((), (), Selection(reason="nothing was found to choose among"))
+            raise ModelError("nothing was found to choose among")
         given = PromptInput(self._searcher, query, candidates, pairs, self._use_sources, sought)
         prompt = select_prompt(given, self._tokens, self._spending.longest)
         if cuts := prompt.shown.cuts(candidates):
             stage.facts["cut"] = cuts
         if not prompt.shown.count:
-            reason = f"no candidate fits {prompt.budget} tokens"
-            return _Choice(candidates, pairs, Selection(reason=reason))
+            context = self._spending.context
+            raise ModelError(
+                f"no candidate fits {context:,} tokens (llm_context); nobody was asked"
+            )
+        if prompt.over and self._spending.tokens is not None:
+            over = f"the choice takes about {prompt.over:,} tokens more than llm_tokens"
+            stage.facts[CAUTIONS] = [f"{over} ({self._tokens:,}): no candidate is left out for it"]
         completion = stage.ask(self._llm, prompt.messages, schema=_SCHEMA, max_tokens=_REPLY)
         selection = parse_selection(completion.text, prompt.shown.count)
         stage.facts |= {

@@ -155,11 +155,12 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True)
 class SelectPrompt:
-    """The messages to a model, what they show, and how many tokens they may have."""
+    """The messages to a model, what they show, and how many tokens that takes beyond those wanted:
+    no candidate is left out for them."""
 
     messages: Sequence[Message]
     shown: Rendered
-    budget: int
+    over: int
 
 
 def select_prompt(given: PromptInput, tokens: int, context: int) -> SelectPrompt:
@@ -178,7 +179,8 @@ def select_prompt(given: PromptInput, tokens: int, context: int) -> SelectPrompt
     room = tokens - taken + told
     shown = render(given, min(room, context - taken), context - taken)
     tables = PromptText(shown.text + terms)
-    return SelectPrompt(prompt.fill(question=question, tables=tables), shown, context)
+    over = max(0, estimate_tokens(shown.text) - room)
+    return SelectPrompt(prompt.fill(question=question, tables=tables), shown, over)
 
 
 def defined_terms(
