@@ -397,6 +397,20 @@ def test_what_is_not_in_force_of_what_is_saved_is_told(tmp_path: Path) -> None:
     assert catalog.tables_to_describe().missing == 0
 
 
+def test_an_interrupted_command_says_what_goes_on(
+    catalog: dovetail.Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(dovetail.Catalog, "describe", interrupted)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    done = run("describe", "-C", str(catalog.folder), "--llm", "openai:a model")
+    goes_on = f"dovetail describe -C {catalog.folder} --llm 'openai:a model'"
+    assert done.stderr == f"dovetail: stopped; {goes_on} goes on\ndovetail: interrupted\n"
+    assert done.returncode == 130
+
+
 def test_a_dry_run_needs_no_key(catalog: dovetail.Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
