@@ -23,7 +23,8 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
     "join_unique": (0, 1), "workers": (1, 10_000), "breadth": (0, 1),
     "refuse_below": (0, 1),
     "llm_workers": (1, 10_000), "llm_context": (256, 1 << 31),
-    "llm_calls": (1, 3), "llm_tokens": (100, 1 << 20), "llm_below": (0, 2),
+    "llm_calls": (1, 3), "llm_seconds": (0.1, 604_800), "llm_tokens": (100, 1 << 20),
+    "llm_below": (0, 2),
     "llm_price_in": (0, 1e6), "llm_price_out": (0, 1e6), "query_seconds": (0.001, 604_800),
     "query_memory_mb": (16, 1 << 30), "index_memory_mb": (256, 1 << 30),
     "query_rows": (1, 1 << 40),
@@ -78,6 +79,7 @@ class Settings:
     llm_workers: int = 8
     llm_context: int = 16_384
     llm_calls: int = 3
+    llm_seconds: float = 120.0
     llm_tokens: int | None = None
     llm_below: float = 0.95
     llm_log: str | None = None

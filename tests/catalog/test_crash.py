@@ -345,7 +345,7 @@ def lose(how: str, *shell: str) -> tuple[int, str, str]:
 
 
 def test_an_interrupt_is_not_lost_where_exceptions_are() -> None:
-    said = "dovetail: interrupted; finished tables are kept for the next run\n"
+    said = "dovetail: interrupted\n"
     assert lose("dropped") == (130, "", said)
     assert lose("failed") == (130, "", said)
     assert lose("caught") == (130, "went on\n", said)

@@ -12,12 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import dovetail
+from dovetail.cli import main
 from dovetail.errors import DovetailError, NotFoundError, UsageError
 from dovetail.models.openai import OpenAILLM
 from dovetail.settings import Settings
 from dovetail.text import confidence_word
 from tests.support.command_line import run
-from tests.support.endpoint import endpoint, says
+from tests.support.endpoint import Play, endpoint, says
 
 WORDS = Settings(embedder="none")
 QUESTION = "Which products were in which orders?"
@@ -314,3 +315,27 @@ def test_a_model_that_fails_says_so(shop: Path) -> None:
     catalog = dovetail.open(shop, WORDS)
     with pytest.raises(DovetailError, match=r"there is no model at nowhere\.gguf"):
         catalog.ask(QUESTION, llm="local:nowhere.gguf")
+
+
+@pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
+def test_a_model_that_hangs_is_waited_for_as_long_as_set(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], terminal: bool
+) -> None:
+    monkeypatch.setattr("dovetail.cli.output._SILENT", 0.0)
+    with endpoint(Play(hangs=True)) as server:
+        limits = {"DOVETAIL_EMBEDDER": "none", "DOVETAIL_LLM_SECONDS": "0.5"}
+        for name, value in {**server.environ, **limits}.items():
+            monkeypatch.setenv(name, value)
+        arguments = ["ask", QUESTION, "-C", str(shop), "--llm", "openai:slow"]
+        monkeypatch.setattr("sys.argv", ["dovetail", *arguments, "--selector", "llm"])
+        with pytest.raises(SystemExit) as ended, monkeypatch.context() as patch:
+            patch.setattr("sys.stderr.isatty", lambda: terminal)
+            main()
+    shown = capsys.readouterr()
+    assert ended.value.code in (0, None)
+    assert "products" in shown.out
+    assert len(server.asked) == 1
+    told = " ".join(shown.err.split())
+    assert "the model took more than 0.5 s for a question (llm_seconds); chosen without" in told
+    assert ("waiting for the model: 0 s (Ctrl-C stops)" in told) == terminal
+    assert ("\r\x1b[Kdovetail" in shown.err) == terminal, "the line goes again"

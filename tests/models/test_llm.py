@@ -156,7 +156,7 @@ def test_what_does_not_pass_is_one_line(play: Play, words: str, calls: int) -> N
 def test_nothing_listens() -> None:
     with endpoint(says("")) as server:
         pass
-    with pytest.raises(ModelError, match=r"cannot be reached.*4 attempts.*check that it runs"):
+    with pytest.raises(ModelError, match=r"cannot be reached.*3 attempts.*check that it runs"):
         model(server).complete(HELLO)
 
 

@@ -22,6 +22,7 @@ from dovetail.notes.apply import marked_families, noted_edges
 from dovetail.notes.notes import Mark, Notes, forget, note, notes_in, read_notes
 from dovetail.ports import Json
 from dovetail.retrieve.proposals import Proposal, proposals
+from tests.support.scripted import playing
 
 SETTINGS = dovetail.Settings(embedder="none")
 
@@ -331,3 +332,12 @@ def test_notes_on_ten_thousand_tables_take_no_time(tmp_path: Path) -> None:
     assert found.problems == ()
     assert spent < 10  # 0.02 s measured; minutes, if each line went over all tables by itself
     assert read_notes(catalog).file is None
+
+
+def test_a_model_that_writes_sql_is_told_what_terms_mean(shop: dovetail.Catalog) -> None:
+    write(shop, '[terms]\nDSO = "days sales outstanding: invoice.due, client"\n')
+    with playing(["SELECT 1"]) as model:
+        shop.write_sql(shop.ask("What is the DSO?", selector="graph"), llm=model.llm)
+    (asked,) = model.asked
+    told = "Known besides: DSO: days sales outstanding, invoice.due\n"
+    assert told in asked["messages"][0]["content"]

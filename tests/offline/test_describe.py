@@ -24,6 +24,7 @@ from dovetail.errors import CatalogError, UsageError
 from dovetail.models.chat import estimate_tokens
 from dovetail.models.endpoint import Patience
 from dovetail.models.openai import OpenAILLM
+from dovetail.notes.notes import note
 from dovetail.offline.describe import Describer, Prices, describe, read_reply
 from dovetail.offline.describe_batch import Batch, Shown
 from dovetail.offline.summary import DescribeSummary, Progress
@@ -261,6 +262,67 @@ def test_what_people_wrote_wins_and_is_shown_to_the_model(tmp_path: Path) -> Non
     assert catalog.show("t1")["description"]["columns"] == {"note": "a remark"}
 
 
+def test_a_note_wins_wherever_a_table_is_shown_and_is_shown_to_the_model(
+    catalog: dovetail.Catalog,
+) -> None:
+    with endpoint(about) as server:
+        catalog.describe(llm=model(server))
+        assert catalog["orders"].comment == "All about orders."
+        notes = catalog.reader
+        note(notes, "about", "orders", "Parcels on their way")
+        note(notes, "about", "orders.note", "delivery zone")
+        note(notes, "about", "items.note", "kind of box")
+        said = Description("Parcels on their way", PERSON)
+        assert catalog.description("orders") == said
+        assert catalog.description("items") == Description("All about items.", "openai:tiny")
+        assert catalog.show("orders")["description"] == said.to_dict()
+        assert catalog.show("orders")["columns"][1]["comment"] == "delivery zone"
+        shown = run("show", "orders", "-C", str(catalog.folder)).stdout
+        assert "All about" not in shown
+        assert "Parcels on their way\nyour notes: the table, note\n" in shown
+        found = catalog.ask("Which orders?", selector="graph")
+        for told in (found.ddl(), catalog.prompt(found)):
+            assert '"Parcels on their way"' in told
+            assert '"delivery zone"' in told
+            assert "All about orders" not in told
+        with endpoint(says('{"tables": [1]}')) as chooser:
+            catalog.ask(
+                "?", selector="llm", llm=model(chooser), looking_for=["orders on their way"]
+            )
+        prompt: str = chooser.asked[0]["messages"][1]["content"]
+        (line,) = (line for line in prompt.splitlines() if "orders(" in line)
+        assert line.endswith(": Parcels on their way")
+        assert '"delivery zone"' in line
+        assert "what was noted" not in line
+        asked = len(server.asked)
+        again = catalog.describe(llm=model(server))
+        assert (again.written, again.reused) == (2, 3)
+        (body,) = server.asked[asked:]
+        assert 'orders (2 rows): "Parcels on their way"' in body["messages"][1]["content"]
+        assert '"delivery zone"' in body["messages"][1]["content"]
+        assert catalog.describe(llm=model(server)).reused == 5
+        note(notes, "about", "orders", "Parcels that came back")
+        assert catalog.describe(llm=model(server)).written == 1
+        assert catalog.description("orders") == replace(said, text="Parcels that came back")
+
+
+def test_a_note_stands_before_the_comment_of_another_person(tmp_path: Path) -> None:
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "s.duckdb")) as connection:
+        connection.execute("CREATE TABLE t1 (k INTEGER, z VARCHAR)")
+        connection.execute("COMMENT ON TABLE t1 IS 'Parcels'")
+        connection.execute("COMMENT ON COLUMN t1.z IS 'zone'")
+    catalog = dovetail.build(f"s={tmp_path / 's.duckdb'}", into=tmp_path / "catalog")
+    note(catalog.reader, "about", "t1", "Until 2023")
+    note(catalog.reader, "about", "t1.z", "of delivery")
+    assert catalog.description("t1") == Description("Until 2023; Parcels", PERSON)
+    assert [column.comment for column in catalog["t1"].columns] == ["", "of delivery; zone"]
+    (batch,) = Describer(catalog.reader).batches
+    assert '"Until 2023; Parcels"' in batch.text
+    assert '"of delivery; zone"' in batch.text
+
+
 def test_a_description_is_searched_and_given_as_a_reason(catalog: dovetail.Catalog) -> None:
     assert all(not candidate.reasons for candidate in catalog.search("zyzzyva", explain=True))
     about = {
@@ -310,6 +372,55 @@ def test_descriptions_by_hand(catalog: dovetail.Catalog) -> None:
     assert catalog.description("items") == Description("Lines of an order.", "agent")
     done = catalog.tables_to_describe(9)
     assert (done.tables, done.text, done.missing) == ((), "", 0)
+
+
+def test_what_is_not_in_force_of_what_is_saved_is_told(tmp_path: Path) -> None:
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "s.duckdb")) as connection:
+        for name in ("pcl", "bx", "crt"):
+            connection.execute(f"CREATE TABLE {name} (k_{name} INTEGER, z VARCHAR)")
+        connection.execute("COMMENT ON TABLE pcl IS 'Parcels'")
+        connection.execute("COMMENT ON COLUMN pcl.z IS 'zone'")
+    catalog = dovetail.build(f"s={tmp_path / 's.duckdb'}", into=tmp_path / "catalog")
+    note(catalog.reader, "about", "bx", "Boxes")
+    given = {
+        "pcl": {"description": "Mine.", "columns": {"z": "mine"}},
+        "bx": {"description": "Mine.", "columns": {"K_BX": "key", "other": "x"}},
+        "crt": {"description": "Mine.", "columns": {"z": "mine"}},
+    }
+    saved = catalog.save_descriptions(given, author="agent")
+    assert (saved.saved, saved.refused) == (2, ("pcl", "pcl.z", "bx", "bx.other"))
+    assert catalog.description("pcl") == Description("Parcels", PERSON)
+    assert catalog.description("bx") == Description("Boxes", PERSON, {"k_bx": "key"})
+    assert catalog.description("crt") == Description("Mine.", "agent", {"z": "mine"})
+    assert catalog.tables_to_describe().missing == 0
+
+
+def test_an_interrupted_command_says_what_goes_on(
+    catalog: dovetail.Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(dovetail.Catalog, "describe", interrupted)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    done = run("describe", "-C", str(catalog.folder), "--llm", "openai:a model")
+    goes_on = f"dovetail describe -C {catalog.folder} --llm 'openai:a model'"
+    assert done.stderr == f"dovetail: stopped; {goes_on} goes on\ndovetail: interrupted\n"
+    assert done.returncode == 130
+
+
+def test_a_dry_run_needs_no_key(catalog: dovetail.Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    options = ("-C", str(catalog.folder), "--llm", "openai:tiny")
+    plan = run("describe", *options, "--dry-run", "--json")
+    assert plan.returncode == 0, plan.stderr
+    assert json.loads(plan.stdout)["requests"][0]["model"] == "tiny"
+    asked = run("ask", "orders?", *options, "--selector", "llm", "--dry-run")
+    assert json.loads(asked.stdout)["requests"][0]["model"] == "tiny"
+    assert "there is no key" in run("describe", *options).stderr
 
 
 @pytest.mark.parametrize(
@@ -491,6 +602,13 @@ def test_the_command_says_what_it_takes_and_what_it_came_to(catalog: dovetail.Ca
     ] == "All about shops."
     assert "descriptions" not in json.loads(run("index", *where, "--json").stdout)
     assert run("describe", *where, "--dry-run").stdout == "All 5 logical tables are described.\n"
+    with endpoint(about) as server:
+        options = (*where, "--no-cache", "--llm", "openai:tiny")
+        plan = run("describe", *options, "--dry-run", OPENAI_BASE_URL=server.url).stdout
+        assert plan.startswith("5 of 5 logical tables to describe: 1 requests")
+        assert server.asked == []
+        told = run("describe", *options, OPENAI_BASE_URL=server.url)
+        assert (told.stdout.count("5 written"), len(server.asked)) == (1, 1)
     missing = run("describe", *where)
     assert missing.returncode == 2
     assert "describing tables asks a language model" in missing.stderr

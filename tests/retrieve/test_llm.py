@@ -22,6 +22,7 @@ from dovetail.joins.graph import JoinGraph
 from dovetail.models.chat import estimate_tokens
 from dovetail.models.endpoint import Patience
 from dovetail.models.openai import OpenAILLM
+from dovetail.notes.notes import notes_in
 from dovetail.ports import Completion, Json, Message, Retriever
 from dovetail.retrieve.ask import GraphRetriever
 from dovetail.retrieve.llm import LLMRetriever, Spending
@@ -253,7 +254,32 @@ def test_a_context_without_room_asks_nobody(shop: Searcher) -> None:
     result = LLMRetriever(shop, llm, without, k=7, spending=spending).retrieve(QUESTION)
     assert llm.heard == []
     assert result.tables == without("").tables
-    assert "no candidate fits" in str(result.trace[1]["reason"])
+    assert "no candidate fits 700 tokens (llm_context); nobody" in str(result.trace[1]["reason"])
+    for context in (500, 700):  # neither is it asked to look
+        llm = Listening()
+        asked = LLMRetriever(shop, llm, without, spending=Spending(context=context))
+        look: Any = asked.retrieve(QUESTION).trace[0]
+        assert "card does not fit llm_context" in look["reason"]
+        assert llm.heard == []
+
+
+def test_a_choice_that_takes_more_than_its_budget_says_so(shop: Searcher) -> None:
+    for tokens, warned in ((100, True), (800, False), (None, False)):
+        spending = Spending(calls=1, tokens=tokens)
+        result = LLMRetriever(shop, Listening(), without, spending=spending).retrieve(QUESTION)
+        said = "more than llm_tokens (100): no candidate is left out"
+        assert any(said in warning for warning in result.warnings) == warned
+
+
+def test_a_second_choice_of_no_use_says_so_and_the_first_stays(shop: Searcher) -> None:
+    first = json.dumps({"tables": [1], "missing": "suppliers", "sure": 0.5})
+    llm = Listening('{"look_for": ["orders"]}', first, "I cannot say.")
+    result = LLMRetriever(shop, llm, without, k=3).retrieve("orders")
+    last = [stage for stage in result.trace if stage["stage"] == "select"][-1]
+    why = "the reply cannot be used: there is no JSON in it; the first choice stays"
+    assert (last["fallback"], last["reason"]) == (1, why)
+    assert why in result.warnings
+    assert len(result.tables) == 1
 
 
 def test_a_structured_reply_is_asked_for_and_the_constant_part_comes_first(
@@ -306,6 +332,10 @@ def test_a_bad_look_is_never_worse_than_none(shop: Searcher, reply: str, looked_
     assert len(look["looked_for"]) == looked_for
     assert all(len(phrase) <= 160 for phrase in look["looked_for"])
     assert look["fallback"] == (not looked_for)
+    many = {"beyond the first 8": 9_992} if looked_for == 8 else None
+    assert look.get("dropped") == (
+        many or ({"repeated, or no phrase": 3} if "null" in reply else None)
+    )
     assert len(result.tables) == 1
 
 
@@ -367,11 +397,13 @@ def test_the_number_of_candidates_is_positive(catalog: dovetail.Catalog) -> None
     ("reply", "answerable", "confidence"),
     [
         ({"tables": [1], "sure": 0.8}, 0.9, 0.8),
-        ({"tables": [4], "sure": 0.8}, 0.9, 0.8**1.5),
+        ({"tables": [4], "sure": 0.6}, 0.9, 0.6**1.5),
+        ({"tables": [4], "sure": 0.8}, 0.9, 0.7**1.5),
         ({"tables": [1, 4], "sure": 0.8}, 0.9, 0.8**1.25),
-        ({"tables": [4], "sure": 1.0}, 0.9, 1.0),
+        ({"tables": [4], "sure": 1.0}, 0.9, 0.7**1.5),
         ({"tables": [], "sure": 0.8}, 0.0, 0.8),
-        ({"tables": [], "sure": 0.8}, 1.0, 0.8**1.5),
+        ({"tables": [], "sure": 0.6}, 1.0, 0.6**1.5),
+        ({"tables": [], "sure": 1.0}, 1.0, 0.7**1.5),
         ({"tables": [1]}, 0.9, 0.7),
     ],
 )
@@ -386,6 +418,25 @@ def test_a_choice_is_surer_where_the_search_agrees(
 
     llm = Listening('{"look_for": ["suppliers"]}', json.dumps(reply))
     result = LLMRetriever(shop, llm, nothing, k=4).retrieve("orders")
+    assert result.confidence == pytest.approx(confidence, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("tables", "joined", "confidence"),
+    [
+        ([1, 2], "", 0.85**1.25),
+        ([1, 2], "ab", 1.0),
+        ([3, 4], "", 0.3 * 0.7**1.5),
+        ([3, 4], "cd", 0.7**1.5),
+    ],
+    ids=["one without a join", "one joins it", "none of them", "none, which join"],
+)
+def test_a_model_that_is_sure_is_held_against_search_and_joins(
+    catalog: dovetail.Catalog, tables: list[int], joined: str, confidence: float
+) -> None:
+    searcher = Ranked(catalog, [0.9, 0.8, 0.7, 0.6], {joined: 0.9} if joined else {})
+    llm = Listening(json.dumps({"tables": tables, "missing": "", "sure": 1.0}))
+    result = LLMRetriever(searcher, llm, without, spending=ONCE).retrieve("?")
     assert result.confidence == pytest.approx(confidence, abs=1e-4)
 
 
@@ -416,3 +467,52 @@ def test_a_connector_is_of_the_systems_that_were_chosen(
     llm = Listening(json.dumps({"tables": chosen}))
     result = LLMRetriever(searcher, llm, without, spending=ONCE).retrieve("how many?")
     assert [one.name for one in result.tables if one.stage == "connect"] == connectors
+
+
+def taught(shop: Searcher, toml: str) -> Searcher:
+    """The shop with notes."""
+    assert shop.catalog.notes_file is None
+    file = shop.catalog.folder / "taught.toml"
+    file.write_text(toml, "utf-8")
+    return shop.noted(notes_in(file, shop.catalog))
+
+
+DSO = '[terms]\nDSO = "days sales outstanding: weather, suppliers.country"\n'
+
+
+@pytest.mark.parametrize(
+    ("reply", "others", "fallback"),
+    [
+        ({"tables": [1, 2]}, 0, 0),
+        ({"tables": [1, 3], "missing": "DSO"}, 1, 0),
+        ({"tables": [3]}, 1, 0),
+        ({"tables": [], "missing": "DSO", "sure": 0.9}, 0, 1),
+    ],
+    ids=["both", "one", "neither", "refused"],
+)
+def test_what_people_define_reaches_the_model_and_is_in_the_set(
+    shop: Searcher, reply: Json, others: int, fallback: int
+) -> None:
+    searcher = taught(shop, DSO)
+    llm = Listening('{"look_for": ["orders"]}', json.dumps(reply))
+    graph = GraphRetriever(searcher).retrieve
+    result = LLMRetriever(searcher, llm, graph, k=4).retrieve("What is the DSO?")
+    look, choose, *_ = llm.heard
+    assert "DSO: days sales outstanding; tables weather, suppliers (column country)" in look
+    assert "DSO: days sales outstanding; tables 1, 2 (column country)" in choose
+    names = {one.name for one in result.tables if one.stage == "select"}
+    assert {"weather", "suppliers"} <= names
+    assert len(names) == 2 + others
+    assert not result.nothing_fits
+    assert [stage["fallback"] for stage in result.trace if stage.get("llm_calls")][-1] == fallback
+    plain = LLMRetriever(shop, heard := Listening('{"look_for": []}', "{}"), without, k=4)
+    plain.retrieve("What is the DSO of orders?")
+    assert "as people here define them" not in "".join(heard.heard)
+
+
+def test_what_a_near_question_taught_stays_whatever_the_model_says(shop: Searcher) -> None:
+    searcher = taught(shop, '[questions]\n"Rainfall of suppliers in 2023" = "weather, suppliers"\n')
+    llm = Listening('{"look_for": []}', '{"tables": [2], "sure": 0.9}')
+    graph = GraphRetriever(searcher).retrieve
+    result = LLMRetriever(searcher, llm, graph).retrieve("Rainfall of suppliers in 2024")
+    assert {"weather", "suppliers"} <= {one.name for one in result.tables}

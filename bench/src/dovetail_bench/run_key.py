@@ -24,7 +24,7 @@ _APART = (
     "catalog", "sources", "include", "exclude", "views", "engine", "ray_address", "workers",
     "selector", "use_declared", "use_comments", "use_notes", "notes", "use_dbt",
     "dbt", "use_queries", "index_memory_mb", "query_seconds", "query_memory_mb", "query_rows",
-    "sql_repair",
+    "sql_repair", "llm_seconds",
 )  # fmt: skip
 # Stands for the gold tables themselves, where a run needs no retriever.
 ORACLE = "oracle"

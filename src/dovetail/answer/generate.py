@@ -238,14 +238,20 @@ def nearest_examples(
 
 
 def write_sql(
-    catalog: CatalogReader, llm: LLM, chosen: TableSet, *, repair: bool = True
+    catalog: CatalogReader, llm: LLM, chosen: TableSet, *, evidence: str = "", repair: bool = True
 ) -> Generated:
-    """Have a model write SQL for a question over the tables found for it."""
+    """Have a model write SQL for a question over the tables found for it.
+
+    `evidence` is what is known of the question besides, such as what its terms mean.
+    """
+    details = {table.id: table for table in chosen.details}
+    tables = (details.get(table) or catalog[table] for table in chosen.ids)
     written = generate(
         llm,
         chosen.question,
-        relations((catalog[table] for table in chosen.ids), catalog.query_names),
+        relations(tables, catalog.query_names),
         chosen.joins,
+        evidence=evidence,
         examples=nearest_examples(catalog.usage.examples, chosen.question, chosen.ids),
         draft=chosen.skeleton,
         repair=repair,
@@ -256,10 +262,16 @@ def write_sql(
 
 
 def answer(
-    executor: Executor, catalog: CatalogReader, llm: LLM, chosen: TableSet, *, repair: bool = True
+    executor: Executor,
+    catalog: CatalogReader,
+    llm: LLM,
+    chosen: TableSet,
+    *,
+    evidence: str = "",
+    repair: bool = True,
 ) -> Answer:
     """Write SQL for a question over the tables found for it, and run it."""
-    written = write_sql(catalog, llm, chosen, repair=repair)
+    written = write_sql(catalog, llm, chosen, evidence=evidence, repair=repair)
     tables = [catalog[table] for table in chosen.ids]
     try:
         ran = executor.run(written.sql, tables, edges=chosen.joins)

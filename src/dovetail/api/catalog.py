@@ -42,7 +42,8 @@ from dovetail.errors import (
 from dovetail.families.family import Families
 from dovetail.joins.graph import JOINABLE, JoinGraph, each_once, path_notes
 from dovetail.models.cache import chosen_model, open_model
-from dovetail.notes.apply import noted_domains
+from dovetail.models.waiting import within
+from dovetail.notes.apply import noted_description, noted_domains, noted_table
 from dovetail.notes.notes import Notes
 from dovetail.ports import LLM, Json
 from dovetail.prompts import read_prompt
@@ -158,13 +159,19 @@ class Catalog:
         return len(self.reader)
 
     def __iter__(self) -> Iterator[Table]:
-        return iter(self.reader)
+        return map(self._noted, self.reader)
 
     def __getitem__(self, table: HasId | TableId | str) -> Table:
         if isinstance(table, Table):
             return table
-        profile = self.reader[_id_of(table)]
+        profile = self._noted(self.reader[_id_of(table)])
         return replace(profile, called=self.reader.query_names[profile.id])
+
+    def _noted(self, table: Table) -> Table:
+        """A table with what notes say of it."""
+        if not self.notes.remarks:
+            return table
+        return noted_table(table, self.notes, self._state.descriptions.get(table.id))
 
     def __contains__(self, table: object) -> bool:
         return (_id_of(table) if isinstance(table, HasId) else table) in self.reader
@@ -392,8 +399,8 @@ class Catalog:
         """
         from dovetail.retrieve.skeleton import with_skeleton
 
-        details, names = tuple(map(self.reader.__getitem__, found.ids)), self.reader.query_names
-        found = replace(found, details=details, names=names.of(found.ids))
+        details = tuple(self._noted(self.reader[table]) for table in found.ids)
+        found = replace(found, details=details, names=self.reader.query_names.of(found.ids))
         return with_skeleton(self.searcher, found, parts)
 
     def considered(self, found: TableSet) -> Considered:
@@ -425,8 +432,9 @@ class Catalog:
         _refuse_empty(chosen)
         if model is None:
             return self.sql(chosen.skeleton, chosen.ids)
-        repair = self.settings.sql_repair
-        return answer(self._executor, self.reader, model, chosen, repair=repair)
+        repair, terms = self.settings.sql_repair, self._defined_terms(chosen)
+        with within(self.settings.llm_seconds):
+            return answer(self._executor, self.reader, model, chosen, evidence=terms, repair=repair)
 
     def write_sql(
         self, found: TableSet, *, llm: LLM | str | None = None, dialect: str | None = None
@@ -444,11 +452,18 @@ class Catalog:
         _refuse_empty(found)
         model, sql = chosen_model(self.folder, self.settings, llm), found.skeleton
         if model is not None:
-            sql = write_sql(self.reader, model, found, repair=self.settings.sql_repair).sql
+            repair, terms = self.settings.sql_repair, self._defined_terms(found)
+            with within(self.settings.llm_seconds):
+                sql = write_sql(self.reader, model, found, evidence=terms, repair=repair).sql
         if dialect is None:
             return sql
         tables = (self[table] for table in found.ids)
         return native_sql(sql, relations(tables, self.reader.query_names), dialect)
+
+    def _defined_terms(self, found: TableSet) -> str:
+        """What notes say that terms of a question mean, but for their tables: the set has these."""
+        said = self.searcher.definitions(found.question)
+        return "; ".join(str(each) for each in said if each.text or each.columns)
 
     def prompt(self, found: TableSet) -> str:
         """The schema of a set and its question, for a language model that writes SQL."""
@@ -651,18 +666,21 @@ class Catalog:
 
     def description(self, table: HasId | TableId | str) -> Description | None:
         """What is said of a table, and by whom; None where nothing is."""
-        return self._state.descriptions.get(self[table].id)
+        at = self[table].id
+        return noted_description(self._state.descriptions.get(at), self.notes, at)
 
     def describe(
         self,
         *,
         llm: LLM | str | None = None,
         on_progress: ProgressCallback | None = None,
+        again: bool = False,
     ) -> DescribeSummary:
         """Have a language model describe the tables that it has not described yet, in place.
 
         Each logical table gets a sentence, and its cryptic columns glosses, which act as comments
-        wherever no person wrote one. What is finished is kept if this is interrupted.
+        wherever no person wrote one. What is finished is kept if this is interrupted. With `again`
+        the model describes anew what it has described.
         """
         from dovetail.offline import pipeline
 
@@ -671,28 +689,34 @@ class Catalog:
         if model is None:
             raise MissingModelError("describing tables")
         described, summary = pipeline.update_descriptions(
-            self.reader, self.settings, model, on_progress
+            self.reader, self.settings, model, on_progress, again=again
         )
         self._adopt(described)
         return summary
 
-    def describe_plan(self, *, llm: LLM | str | None = None) -> DescribePlan:
+    def describe_plan(self, *, llm: LLM | str | None = None, again: bool = False) -> DescribePlan:
         """How many tables `describe` would ask about, and what that takes; nothing is asked."""
         from dovetail.offline.describe import Describer, Prices
 
         self._refuse_narrowed()
-        model = chosen_model(self.folder, self.settings, llm)
+        model = chosen_model(self.folder, self.settings, llm, named=False)
         prices = Prices(self.settings.llm_price_in, self.settings.llm_price_out)
-        return Describer(self.reader, model.model_id if model else None).plan(prices)
+        name = model.model_id if model else None
+        return Describer(self.reader, name, again=again).plan(prices)
 
     def preview(
-        self, question: str | None = None, *, sql: bool = False, **options: Unpack[AskOptions]
+        self,
+        question: str | None = None,
+        *,
+        sql: bool = False,
+        again: bool = False,
+        **options: Unpack[AskOptions],
     ) -> list[Json]:
         """The requests that a language model would be sent next, in full; nothing is sent.
 
         Those of `ask` for a question, with `sql` those of `write_sql` once the set is known;
-        without a question those of `describe`. What follows a reply that is not there yet cannot
-        be told.
+        without a question those of `describe`, with `again` for all tables. What follows a reply
+        that is not there yet cannot be told.
         """
         from dovetail.models.cache import preview_model
 
@@ -701,7 +725,7 @@ class Catalog:
             from dovetail.offline.describe import Describer
 
             self._refuse_narrowed()
-            describer = Describer(self.reader, model.model_id)
+            describer = Describer(self.reader, model.model_id, again=again)
             list(describer.ask(model, describer.batches))
             return seen.requests
         with suppress(PendingError):
@@ -732,7 +756,8 @@ class Catalog:
         """Keep descriptions of tables and put them in force, in place.
 
         Each is given under a table's name: `{"description": "…", "columns": {"COLUMN": "…"}}`. It
-        holds for all members of the table's family. Comments that persons wrote win over it.
+        holds for all members of the table's family. Comments and notes that persons wrote win over
+        it; what is not in force is `refused`.
 
         >>> import dovetail
         >>> catalog = dovetail.build("shop.sqlite", into="described")

@@ -148,7 +148,8 @@ def main() -> None:
     else:
         if not interrupted():
             return
-    sys.stderr.write("dovetail: interrupted; finished tables are kept for the next run\n")
+    kept = "; finished tables are kept for the next run" if sys.argv[1:2] == ["index"] else ""
+    sys.stderr.write(f"dovetail: interrupted{kept}\n")
     sys.exit(_INTERRUPTED)
 
 

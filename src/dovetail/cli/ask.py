@@ -27,6 +27,7 @@ from dovetail.cli.output import (
     print_lines,
     rich_table,
     sureness,
+    waits_told,
     write,
 )
 from dovetail.cli.sql import Form, give
@@ -136,10 +137,11 @@ def ask(
         requests = opened.preview(question, sql=sql or run, **options)
         print_json({"question": question, "requests": requests}, output)
         return
-    result = opened.ask(question, explain=explain, **options)
     answer, written, failure = None, "", None
-    if (sql or run) and result.tables:
-        answer, written, failure = _answered(opened, result, run=run, dialect=dialect)
+    with waits_told():
+        result = opened.ask(question, explain=explain, **options)
+        if (sql or run) and result.tables:
+            answer, written, failure = _answered(opened, result, run=run, dialect=dialect)
     if as_json:
         more: dict[str, Any] = {"ddl": result.ddl()} if ddl else {}
         more |= {"sql": written} if written else {}

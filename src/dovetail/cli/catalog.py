@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
@@ -182,7 +183,8 @@ def describe(
 ) -> None:
     """Have a language model describe tables: a sentence each, and what cryptic columns mean.
 
-    Only tables that it has not described yet are asked about; comments that people wrote win. It
+    Only tables that it has not described yet are asked about, all of its own with --no-cache;
+    comments and notes that people wrote win. It
     can be stopped: what is finished is kept, and the next run goes on. Where the model fails, the
     rest is told and the exit code is 1.
     """
@@ -190,8 +192,8 @@ def describe(
     if not dry_run and not opened.settings.llm:
         raise MissingModelError("describing tables")
     if dry_run:
-        plan = opened.describe_plan()
-        requests = opened.preview() if opened.settings.llm else []
+        plan = opened.describe_plan(again=no_cache)
+        requests = opened.preview(again=no_cache) if opened.settings.llm else []
         if as_json:
             print_json({"catalog": str(opened.folder), "plan": asdict(plan), "requests": requests})
             return
@@ -199,22 +201,25 @@ def describe(
         if requests:
             print_json({"requests": requests})
         return
-    summary = describe_tables(opened, show=not (quiet or as_json))
+    summary = describe_tables(opened, show=not (quiet or as_json), again=no_cache)
     if as_json:
         print_json({"catalog": str(opened.folder), "descriptions": asdict(summary)})
     if summary.failed:
         raise typer.Exit(1)
 
 
-def describe_tables(opened: Catalog, *, show: bool) -> DescribeSummary:
+def describe_tables(opened: Catalog, *, show: bool, again: bool = False) -> DescribeSummary:
     """Describe the tables of a catalog; what it will take and what it came to is shown."""
     if show:
-        print_line(_plan_line(opened.describe_plan()))
+        print_line(_plan_line(opened.describe_plan(again=again)))
     try:
         with progress_bar(show=show) as on_progress:
-            summary = opened.describe(on_progress=on_progress)
+            summary = opened.describe(on_progress=on_progress, again=again)
     except KeyboardInterrupt:
-        note(f"stopped; dovetail describe -C {opened.folder} goes on")
+        command = shlex.join(
+            ["dovetail", "describe", "-C", str(opened.folder), "--llm", opened.settings.llm or ""]
+        )
+        note(f"stopped; {command} goes on")
         raise
     if show:
         _print_described(summary)

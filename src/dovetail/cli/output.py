@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _PIPE = 4_000
 # Columns of a terminal that nobody has less of.
 _NARROW = 80
+# Seconds that nothing is said of waiting.
+_SILENT = 3.0
 # Half of a source's name that a listing shows where it is too long.
 _HALF = 12
 # The short names of the sources of the catalogs that were opened, by label.
@@ -314,6 +316,30 @@ def _folded(text: str, width: int) -> list[str]:
         text, width, subsequent_indent=inset, break_long_words=False, break_on_hyphens=False
     )
     return lines or [""]
+
+
+@contextmanager
+def waits_told() -> Iterator[None]:
+    """After a few seconds of waiting for a model, a line on standard error that says so and goes
+    again, where that is a terminal."""
+    from dovetail.models.waiting import ON_WAIT
+
+    last = 0
+
+    def tell(seconds: float) -> None:
+        nonlocal last
+        if seconds >= _SILENT and int(seconds) + 1 > last:
+            last = int(seconds) + 1
+            sys.stderr.write(f"\r\x1b[Kwaiting for the model: {seconds:.0f} s (Ctrl-C stops)")
+            sys.stderr.flush()
+
+    token = ON_WAIT.set(tell if sys.stderr.isatty() else None)
+    try:
+        yield
+    finally:
+        ON_WAIT.reset(token)
+        if last:
+            sys.stderr.write("\r\x1b[K")
 
 
 @contextmanager

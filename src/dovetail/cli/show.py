@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dovetail.answer.join_check import JoinCheck
     from dovetail.api.catalog import Catalog
     from dovetail.domain import Column, DeclaredKeys, Description, JoinEdge, Table
+    from dovetail.notes.notes import Remark
 
 # Characters of a sample query that a line shows.
 _SAMPLE = 120
@@ -55,10 +56,9 @@ def show(
         _estimated(details),
         _sketched(details),
         details.comment,
-        _described_by(opened.description(details)),
+        _described_by(opened.description(details), opened.notes.remarks_on(details.id)),
         *_wide_keys(details.keys),
         _masked(details),
-        *(f"your note: {each}" for each in shown["notes"]),
         *(in_dbt.lines if in_dbt else ()),
         *opened.reader.usage.lines(details.id),
         family.words(details.id) if family else "",
@@ -282,13 +282,15 @@ def _short(text: str | None) -> str:
     return cut(text or "", 24)
 
 
-def _described_by(description: Description | None) -> str:
-    """Who wrote what is said of a table and its columns, where no person did."""
-    if description is None or (description.author == PERSON and not description.glosses):
+def _described_by(description: Description | None, remarks: Sequence[Remark]) -> str:
+    """Who wrote what is said of a table and its columns, where that is no comment in a source."""
+    if description is None:
         return ""
     by = "" if description.author == PERSON else f"described by {description.author}"
     glossed = ", ".join(description.glosses)
-    return "; ".join(filter(None, (by, glossed and f"glosses, not comments: {glossed}")))
+    noted = ", ".join(dict.fromkeys(each.column or "the table" for each in remarks))
+    words = (by, glossed and f"glosses, not comments: {glossed}", noted and f"your notes: {noted}")
+    return "; ".join(filter(None, words))
 
 
 def _estimated(table: Table) -> str:

@@ -66,7 +66,10 @@ def preview_model(catalog: Path, settings: Settings) -> tuple[LLM, PreviewLLM]:
     that would be sent next."""
     if not settings.llm:
         raise MissingModelError("to see what a model would be sent")
-    preview = PreviewLLM(open_llm(settings.llm, workers=settings.llm_workers))
+    try:
+        preview = PreviewLLM(open_llm(settings.llm, workers=settings.llm_workers))
+    except ModelError as error:  # that there is no key, say, is nothing to who sends nothing
+        preview = PreviewLLM(ClosedLLM(settings.llm, error))
     return CachedLLM(preview, catalog / REPLIES, reuse=settings.llm_cache), preview
 
 
@@ -90,7 +93,8 @@ def full_request(llm: LLM, messages: Sequence[Message], options: Mapping[str, An
     own = getattr(llm, "request", None)
     if own is None:
         given = {"schema": None, "max_tokens": 1024, **options}
-        return request_body(llm.model_id, messages, **given)
+        name = llm.model_id.partition(":")[2] or llm.model_id
+        return request_body(name, messages, **given)
     body: Json = own(messages, **options)
     return body
 

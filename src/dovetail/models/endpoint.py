@@ -52,10 +52,12 @@ Send = Callable[
 class Patience:
     """How a call is retried: seconds per attempt, waits that double, and a limit to all of it.
 
-    A server that asks to slow down works and is tried more often, for over a minute.
+    A server that asks to slow down works and is tried more often, for over a minute; where none
+    takes the connection, sooner given up.
     """
 
     attempts: int = 6
+    attempts_to_connect: int = 3
     attempts_when_busy: int = 10
     attempt_seconds: float = 120.0
     deadline: float = 300.0
@@ -100,8 +102,7 @@ class Endpoint:
                 except _PassingError as error:
                     trouble = error
                 wait = self._wait(trouble, attempt)
-                most = patience.attempts_when_busy if trouble.busy else patience.attempts
-                if attempt >= most or time.monotonic() + wait > until:
+                if attempt >= trouble.attempts(patience) or time.monotonic() + wait > until:
                     break
                 _sleep(wait)
             spent = time.monotonic() - started
@@ -132,9 +133,10 @@ class Endpoint:
             ) from None
         except openai.APIStatusError as error:
             raise self._judge(error) from None
-        except (openai.APIConnectionError, httpx2.TransportError):
+        except (openai.APIConnectionError, httpx2.TransportError) as error:
             remedy = "check that it runs, and OPENAI_BASE_URL"
-            raise _PassingError("cannot be reached or hangs up", remedy) from None
+            refused = isinstance(error.__cause__ or error, httpx2.ConnectError)
+            raise _PassingError("cannot be reached or hangs up", remedy, refused=refused) from None
         except httpx2.HTTPError as error:
             kind = type(error).__name__
             raise ModelError(f"{self.where} sent a damaged reply ({kind})") from None
@@ -266,16 +268,28 @@ class _Client(openai.DefaultAsyncHttpxClient):
 
 
 class _PassingError(Exception):
-    """A failure that may pass; `pause` is how long the server asks to be left alone, and a server
-    that is `busy` works but has too much to do."""
+    """A failure that may pass; `pause` is how long the server asks to be left alone. A server that
+    is `busy` works but has too much to do; where a connection is `refused`, there may be none."""
 
     def __init__(
-        self, what: str, remedy: str, pause: float | None = None, *, busy: bool = False
+        self,
+        what: str,
+        remedy: str,
+        pause: float | None = None,
+        *,
+        busy: bool = False,
+        refused: bool = False,
     ) -> None:
         super().__init__(what)
         self.remedy = remedy
         self.pause = pause
-        self.busy = busy
+        self._busy, self._refused = busy, refused
+
+    def attempts(self, patience: Patience) -> int:
+        """How often to try after such a failure."""
+        if self._refused:
+            return min(patience.attempts, patience.attempts_to_connect)
+        return patience.attempts_when_busy if self._busy else patience.attempts
 
 
 def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:

@@ -1,4 +1,5 @@
-"""Notes over what was computed: pinned and banned joins, key domains, canonical tables and copies.
+"""Notes over what was computed: pinned and banned joins, key domains, canonical tables and copies,
+and what tables and columns are.
 
 A person's word counts; the edges and families of the catalog stay as they are.
 """
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import JoinEdge, KeyDomain, TableId
+from dovetail.domain import PERSON, Description, JoinEdge, KeyDomain, Table, TableId
 from dovetail.families.family import Families, Family, FamilyMember, Role, family_with, represent
 from dovetail.joins.edges import EditedEdges, ends_of, stored_edges
 from dovetail.joins.graph import JoinGraph
@@ -87,6 +88,57 @@ def noted_domains(domains: Sequence[KeyDomain], notes: Notes) -> list[KeyDomain]
                 domain = replace(domain, name=name, master=column, masters=masters)
         noted.append(domain)
     return noted
+
+
+def noted_table(table: Table, notes: Notes, description: Description | None) -> Table:
+    """A table with what notes say of it and of its columns as comments, wherever it is shown.
+
+    They stand before the comment of another person, and in place of what else the `description`
+    of the table says.
+    """
+    said = _said(notes, table.id)
+    if not said:
+        return table
+    about = description or Description(table.comment, PERSON)
+    own = {each.name: "" if each.name in about.glosses else each.comment for each in table.columns}
+    columns = tuple(
+        replace(each, comment=_first(said[each.name], own[each.name]))
+        if each.name in said
+        else each
+        for each in table.columns
+    )
+    noted = noted_description(about, notes, table.id)
+    comment = noted.text if noted and "" in said else table.comment
+    return replace(table, comment=comment, columns=columns)
+
+
+def noted_description(
+    description: Description | None, notes: Notes, table: TableId
+) -> Description | None:
+    """What is said of a table, with the word of notes first; no column that they speak of has a
+    gloss."""
+    said = _said(notes, table)
+    if not said:
+        return description
+    about = description or Description("", PERSON)
+    kept = {name: gloss for name, gloss in about.glosses.items() if name not in said}
+    if text := said.get("", ""):
+        text = _first(text, about.text if about.author == PERSON else "")
+        return Description(text, PERSON, kept)
+    return replace(about, glosses=kept) or None
+
+
+def _said(notes: Notes, table: TableId) -> dict[str, str]:
+    """What notes say of the columns of a table, by their names, and of itself, by none."""
+    said: dict[str, str] = {}
+    for remark in notes.remarks_on(table):
+        said[remark.column] = _first(said.get(remark.column, ""), remark.text)
+    return said
+
+
+def _first(text: str, more: str) -> str:
+    """A text with another behind it, unless that says the same or nothing."""
+    return "; ".join(dict.fromkeys(filter(None, (text, more))))
 
 
 def _pairs(notes: Notes) -> set[frozenset[TableId]]:

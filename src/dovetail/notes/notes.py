@@ -78,6 +78,10 @@ class Definition:
     tables: tuple[TableId, ...] = ()
     columns: tuple[tuple[TableId, str], ...] = ()
 
+    def __str__(self) -> str:
+        columns = [f"{table.name}.{column}" for table, column in self.columns]
+        return f"{self.term}: {', '.join(filter(None, (self.text, *columns)))}"
+
     def columns_of(self, table: TableId) -> list[str]:
         """The columns of a table that the term means."""
         return [column for owner, column in self.columns if owner == table]

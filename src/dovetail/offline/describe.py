@@ -2,13 +2,15 @@
 
 A language model is asked for eight to sixteen tables of one schema at a time, or anyone else is
 shown the same batches and saves what they know. A description is kept as soon as it is there, under
-the table's source, name and columns; it is asked for anew only for another model, prompt or schema.
+the table's source, name and columns; it is asked for anew only for another model, prompt or schema,
+and where people's notes say something else of the table.
 """
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -65,15 +67,19 @@ class Describer:
     """The logical tables of a catalog, those of them that are described, and what is to be asked.
 
     By the id of a model, tables count as described by that model and our prompt, or by whoever was
-    not asked by a prompt of ours; without one, by anyone.
+    not asked by a prompt of ours; without one, by anyone. What is to be asked `again` does not
+    count as described by the model.
     """
 
-    def __init__(self, catalog: CatalogReader, model: str | None = None) -> None:
+    def __init__(
+        self, catalog: CatalogReader, model: str | None = None, *, again: bool = False
+    ) -> None:
         self.catalog = catalog
         self._file = DescriptionFile(catalog.folder)
         self._prompt = read_prompt("describe")
-        self._model = model
+        self._model, self._again = model, again
         self.shown = Shown(catalog)
+        self._noted = dict(self._noted_prompts())
         self.missing: list[TableId] = []
         self._late: list[Written] = []
         self._look_up()
@@ -81,6 +87,18 @@ class Describer:
     @cached_property
     def _keys(self) -> dict[TableId, TableKey]:
         return dict(table_keys(self.catalog.records))
+
+    def _noted_prompts(self) -> Iterator[tuple[str, str]]:
+        """The prompts of tables that notes speak of, by the tables' keys: with what these say."""
+        for table in self.shown.logical():
+            if remarks := self.shown.notes.remarks_on(table):
+                said = hashlib.sha256("\n".join(map(str, remarks)).encode()).hexdigest()
+                for member in self.shown.members(table):
+                    yield self._keys[member].exact, f"{self._prompt.digest} {said[:16]}"
+
+    def _prompt_of(self, key: TableKey) -> str:
+        """What names the prompt that a description answers."""
+        return self._noted.get(key.exact, self._prompt.digest)
 
     def _look_up(self) -> None:
         """Find the logical tables that are not described yet (`missing`), and what is to be written
@@ -112,7 +130,8 @@ class Describer:
             self._late = []
 
     def _is_ours(self, written: Written) -> bool:
-        return written.description.author == self._model and written.prompt == self._prompt.digest
+        by_model = written.description.author == self._model and not self._again
+        return by_model and written.prompt == self._prompt_of(written.key)
 
     @cached_property
     def batches(self) -> list[Batch]:
@@ -147,11 +166,12 @@ class Describer:
 
     def write(self, described: Mapping[TableId, Description], *, asked: bool = True) -> None:
         """Keep descriptions of logical tables, for every member of their families."""
-        prompt = self._prompt.digest if asked else ""
         self._file.add(
-            Written(self._keys[member], description, prompt, self.shown.is_sliced(table))
+            Written(
+                key, description, self._prompt_of(key) if asked else "", self.shown.is_sliced(table)
+            )
             for table, description in described.items()
-            for member in self.shown.members(table)
+            for key in map(self._keys.__getitem__, self.shown.members(table))
         )
 
 
@@ -162,25 +182,27 @@ def describe(
     on_progress: ProgressCallback | None = None,
     workers: int = 8,
     prices: Prices | None = None,
+    again: bool = False,
 ) -> DescribeSummary:
-    """Have a model describe every logical table that it has not described yet.
+    """Have a model describe every logical table that it has not described yet, or `again`.
 
     Each description is saved as soon as it is there, so a run that is interrupted goes on where it
     was. A table that the model leaves out is asked for once more; one that stays without is tried
     again by the next run.
     """
-    return _Run(catalog, llm, on_progress or (lambda _: None), prices or Prices())(workers)
+    describer = Describer(catalog, llm.model_id, again=again)
+    return _Run(describer, llm, on_progress or (lambda _: None), prices or Prices())(workers)
 
 
 class _Run:
     """One pass over a catalog. Threads ask; only the caller's own writes, counts and reports."""
 
     def __init__(
-        self, catalog: CatalogReader, llm: LLM, on_progress: ProgressCallback, prices: Prices
+        self, describer: Describer, llm: LLM, on_progress: ProgressCallback, prices: Prices
     ) -> None:
         self._started = time.perf_counter()
         self._llm, self._on_progress, self._prices = llm, on_progress, prices
-        self._describer = Describer(catalog, llm.model_id)
+        self._describer = describer
         missing = self._describer.missing
         self._total = len(self._describer.shown.logical())
         self._summary = DescribeSummary(llm.model_id, reused=self._total - len(missing))
@@ -345,8 +367,8 @@ class TablesToDescribe:
 
 @dataclass(frozen=True, slots=True)
 class SavedDescriptions:
-    """How many logical tables were described, and the names that were of none, or under which
-    there was no description."""
+    """How many logical tables have what was given, and the names under which something is not in
+    force: of no table or column, without a description, or of what people described already."""
 
     saved: int
     refused: tuple[str, ...]
@@ -361,6 +383,15 @@ def tables_to_describe(catalog: CatalogReader, limit: int) -> TablesToDescribe:
     return TablesToDescribe(batch.tables, batch.text, len(describer.missing))
 
 
+def _others(entry: object, columns: Iterable[str]) -> Iterator[str]:
+    """The columns of an entry that are none of these."""
+    folded = {column.casefold() for column in columns}
+    glosses = entry.get("columns") if isinstance(entry, Mapping) else None
+    for column in glosses if isinstance(glosses, Mapping) else ():
+        if str(column).strip().casefold() not in folded:
+            yield str(column)
+
+
 def save_descriptions(
     catalog: CatalogReader, given: Mapping[str, object], author: str
 ) -> SavedDescriptions:
@@ -369,15 +400,24 @@ def save_descriptions(
     if not author.strip():
         raise UsageError("whoever describes tables has a name; give one as author")
     described: dict[TableId, Description] = {}
-    refused = []
+    refused: list[str] = []
+    saved: set[TableId] = set()
     describer = Describer(catalog)
     for name, entry in given.items():
         table = catalog[name].id if name in catalog else None
         description = _read_entry(entry, catalog, table, author) if table is not None else None
         if table is None or not description:
             refused.append(name)
-        else:
-            described[describer.shown.families.canonical(table)] = description
-    if described:
+            continue
+        logical = describer.shown.families.canonical(table)
+        described[logical] = description
+        by_people = describer.shown.by_people(catalog[logical])
+        written = {column.name for column in by_people.columns if column.comment}
+        in_force = description.glosses.keys() - written
+        refused += [name] if description.text and by_people.comment else []
+        refused += [f"{name}.{column}" for column in _others(entry, in_force)]
+        if in_force or (description.text and not by_people.comment):
+            saved.add(logical)
+    if described:  # also what is not in force: nobody is asked about these tables again
         describer.write(described, asked=False)
-    return SavedDescriptions(len(described), tuple(refused))
+    return SavedDescriptions(len(saved), tuple(refused))

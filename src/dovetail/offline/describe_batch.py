@@ -7,18 +7,20 @@ tables that it joins: about 200 tokens. Of each family one member is shown, for 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from dovetail.catalog.descriptions import laid_descriptions
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import DICTIONARY, Column, Kind, Table, TableId
+from dovetail.domain import DICTIONARY, PERSON, Column, Description, Kind, Table, TableId
 from dovetail.families.family import Families, Role, read_families
 from dovetail.joins.edges import stored_edges
 from dovetail.joins.graph import JoinGraph
 from dovetail.models.chat import estimate_tokens
 from dovetail.names.table_name import qualifier
 from dovetail.names.words import identifies
+from dovetail.notes.apply import noted_table
+from dovetail.notes.notes import read_notes
 from dovetail.text import cut, fenced, one_line
 
 # Tables of a batch, and below how many tables schemas share one.
@@ -56,6 +58,7 @@ class Shown:
     def __init__(self, catalog: CatalogReader) -> None:
         self.catalog = catalog
         self.families: Families = read_families(catalog)
+        self.notes = read_notes(catalog)
         self._graph = JoinGraph(catalog.ids, stored_edges(catalog))
         # What a model wrote earlier is no evidence for the next.
         self._guessed = {
@@ -126,24 +129,29 @@ class Shown:
 
     def _table(self, table: Table) -> str:
         """A table as it is shown, after its name."""
+        table = self.by_people(table)
         rows = f" ({table.rows:,} row{'s' * (table.rows != 1)}{self._family(table.id)})"
-        guessed = self._guessed.get(table.id)
-        if table.comment and not (guessed and guessed.text):
-            rows += f": {_quoted(table.comment)}"
-        glosses = guessed.glosses if guessed else {}
+        rows += f": {_quoted(table.comment)}" if table.comment else ""
         joined = self._joined(table.id)
         text = ""
         for values in (3, 1, 0):
-            listed = [
-                _column(column, "" if column.name in glosses else column.comment, values)
-                for column in table.columns[:_COLUMNS]
-            ]
+            listed = [_column(column, values) for column in table.columns[:_COLUMNS]]
             beyond = len(table.columns) - len(listed)
             listed += [f"and {beyond:,} more"] if beyond else []
             text = "\n".join(filter(None, (rows, f"  {'; '.join(listed)}", joined)))
             if estimate_tokens(text) <= _TABLE_TOKENS:
                 break
         return text
+
+    def by_people(self, table: Table) -> Table:
+        """A table with no other comments than those that people and dictionaries wrote."""
+        guessed = self._guessed.get(table.id, Description("", PERSON))
+        columns = tuple(
+            replace(each, comment="") if each.name in guessed.glosses else each
+            for each in table.columns
+        )
+        comment = "" if guessed.text else table.comment
+        return noted_table(replace(table, comment=comment, columns=columns), self.notes, None)
 
     def _family(self, table: TableId) -> str:
         family = self.families.of(table)
@@ -185,7 +193,7 @@ def _quoted(text: str, width: int = _COMMENT) -> str:
     return '"' + one_line(cut(" ".join(text.split()), width)).replace('"', "'") + '"'
 
 
-def _column(column: Column, comment: str, most: int) -> str:
+def _column(column: Column, most: int) -> str:
     """A column's name, its comment, and at most so many values, where they tell something."""
     profile, name = column.profile, one_line(cut(column.name, _NAME))
     if not most:
@@ -199,4 +207,4 @@ def _column(column: Column, comment: str, most: int) -> str:
         examples = profile.examples[:wanted]
         values = [one_line(cut(" ".join(each.split()), _VALUE)) for each in examples]
     shown = f"{name} {', '.join(values)}".rstrip()
-    return f"{shown} {_quoted(comment, _GLOSS)}" if comment else shown
+    return f"{shown} {_quoted(column.comment, _GLOSS)}" if column.comment else shown

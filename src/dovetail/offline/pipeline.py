@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from dovetail.catalog.generation import EVIDENCE, FAMILIES, JOINS, SEARCH
-from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.reader import CatalogReader, notes_file
 from dovetail.catalog.writer import Draft, writing
 from dovetail.domain import JoinEdge, Skipped
 from dovetail.engines.passes import Workers, connected
@@ -100,10 +100,13 @@ def update_descriptions(
     settings: Settings,
     llm: LLM,
     on_progress: ProgressCallback | None = None,
+    *,
+    again: bool = False,
 ) -> tuple[CatalogReader, DescribeSummary]:
-    """Have a model describe the tables that it has not described yet; no source is looked at."""
+    """Have a model describe the tables that it has not described yet, or all `again`; no source is
+    looked at."""
     with _line_here(catalog.folder, settings, on_progress) as line:
-        summary = line.describe(catalog, llm)
+        summary = line.describe(catalog, llm, again=again)
         return line.run(UpdateRequest(visit=False)).catalog, summary
 
 
@@ -148,9 +151,10 @@ class _Line:
         """The bytes that this process may take, and each worker."""
         return self.settings.index_memory_mb << 20
 
-    def describe(self, catalog: CatalogReader, llm: LLM) -> DescribeSummary:
+    def describe(self, catalog: CatalogReader, llm: LLM, *, again: bool = False) -> DescribeSummary:
         """Have a model describe tables; what it writes is in force after the next run."""
         settings = self.settings
+        catalog.notes_file = notes_file(self.folder, settings)
         with self.clock.stage("describe"):
             return describe(
                 catalog,
@@ -158,6 +162,7 @@ class _Line:
                 workers=settings.llm_workers,
                 prices=Prices(settings.llm_price_in, settings.llm_price_out),
                 on_progress=self.notify,
+                again=again,
             )
 
     def run(self, request: UpdateRequest) -> UpdateSummary[CatalogReader]:

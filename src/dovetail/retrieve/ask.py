@@ -93,7 +93,10 @@ def open_retriever(
         if llm is None:
             raise MissingModelError(f"selector {name!r}")
         spending = Spending(
-            calls=settings.llm_calls, tokens=settings.llm_tokens, context=settings.llm_context
+            calls=settings.llm_calls,
+            seconds=settings.llm_seconds,
+            tokens=settings.llm_tokens,
+            context=settings.llm_context,
         )
         if name == AUTO:
             spending = replace(spending, enough=settings.llm_below)
@@ -152,7 +155,7 @@ class GraphRetriever:
         if query.lesson is not None and query.lesson.exact:
             return self._taught(query, query.lesson)
         sought = phrases(looking_for)
-        stages = [given_phrases(sought)] if sought else []
+        stages = [given_phrases(looking_for)] if sought else []
         stages.append(Stage("search", facts={"k": self._k}))
         candidates = self._searcher.search(query, self._k, looking_for=sought)
         if not candidates or (query.says_nothing and not sought):

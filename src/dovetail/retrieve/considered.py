@@ -86,7 +86,7 @@ def _looked_for(found: TableSet) -> Iterator[str]:
 
 
 def _shown(searcher: Searcher, query: Query, table_id: TableId) -> ConsideredTable:
-    table = searcher.catalog[table_id]
+    table = searcher.described(table_id)
     order = by_relevance(searcher, query, table)
     decide = deciding_columns(searcher, query, table)
     first = [column for column in order if column in decide]

@@ -8,8 +8,8 @@
     connect   a candidate that joins two parts of a set that falls apart is added
 
 A capable model rarely forgets a table, so nothing is added to a set that joins, or that one system
-holds. Where the model cannot be reached, or its reply not used, the set is the one without a model,
-and warns of that.
+holds, but what people's notes say the question needs. Where the model cannot be reached, or its
+reply not used, the set is the one without a model, and warns of that.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from dovetail.domain import NOTHING_FITS, UNCOVERED, Candidate, Chosen, TableId, TableSet
+from dovetail.domain import CAUTIONS, NOTHING_FITS, UNCOVERED, Candidate, Chosen, TableId, TableSet
 from dovetail.errors import ModelError, PendingError
+from dovetail.models.waiting import within
 from dovetail.names.table_name import qualifier
 from dovetail.ports import LLM, Json
 from dovetail.retrieve.cautions import with_cautions
@@ -31,6 +32,7 @@ from dovetail.retrieve.members import with_members
 from dovetail.retrieve.prompt import (
     JoinedPair,
     PromptInput,
+    defined_terms,
     joined_pairs,
     select_prompt,
     usual_candidates,
@@ -42,7 +44,7 @@ from dovetail.retrieve.trace import Stage, require_positive, table_set
 from dovetail.search.fusion import in_turn
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
-from dovetail.text import cut, escape
+from dovetail.text import PromptText, cut, escape
 
 # Of a model's context, what a prompt may take by our estimate: tokens of odd texts are shorter.
 _SHARE = 0.75
@@ -64,6 +66,8 @@ _COVERED = 0.9
 # How sure a set is of which the model does not say it, and what is left of it where something is
 # still missing.
 _NOT_SAID, _LACKING = 0.7, 0.3
+# Why a table is in a set that the model did not choose.
+_NEEDED = "taught: the question needs it"
 # By how much more the model's doubt counts where the search agrees with nothing that it chose.
 _UNSUPPORTED = 0.5
 
@@ -72,13 +76,15 @@ _UNSUPPORTED = 0.5
 class Spending:
     """What a question may cost.
 
-    At most `calls` of the model: one chooses, a second looks before, a third chooses again. A
+    At most `calls` of the model: one chooses, a second looks before, a third chooses again. They
+    are waited for `seconds` at most, all together. A
     prompt that has it choose takes about `tokens` (by the size of the catalog, unless given), and
     no more than fits `context`, the tokens that the model takes in and writes together. Where the
     set without a model has a confidence of `enough`, the model is not asked; above 1, it always is.
     """
 
     calls: int = 3
+    seconds: float = 120.0
     tokens: int | None = None
     context: int = 16_384
     enough: float = 2.0
@@ -91,16 +97,25 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """What the model was shown, and what it chose of it."""
+    """What the model was shown, and what it chose of it.
+
+    The first candidates, as many as are `needed`, are those that notes say the question needs.
+    """
 
     candidates: Sequence[Candidate]
     pairs: Sequence[JoinedPair]
     selection: Selection
+    needed: int = 0
+
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of the candidates that it chose, in its order, then of those needed."""
+        return list(dict.fromkeys((*self.selection.tables, *range(1, self.needed + 1))))
 
     @property
     def chosen(self) -> list[Candidate]:
-        """The candidates that it chose, in its order."""
-        return [self.candidates[number - 1] for number in self.selection.tables]
+        """The candidates of these numbers."""
+        return [self.candidates[number - 1] for number in self.numbers]
 
     @property
     def usable(self) -> bool:
@@ -143,14 +158,22 @@ class LLMRetriever:
         taught = query.lesson is not None and query.lesson.exact
         if taught or (without.confidence or 0.0) >= self._spending.enough:
             return without
+        with within(self._spending.seconds):
+            return self._by_model(query, without, looking_for)
+
+    def _by_model(self, query: Query, without: TableSet, looking_for: Sequence[str]) -> TableSet:
+        """The set that a model chooses; the one without, where it cannot."""
+        question = query.text
         stages: list[Stage] = []
         sought = phrases(looking_for)
         try:
             if sought:
-                stages.append(given_phrases(sought))
+                stages.append(given_phrases(looking_for))
             elif (without.confidence or 0.0) < _COVERED and self._spending.calls > 1:
                 stages.append(Stage("look", facts={"model": self._llm.model_id}))
-                sought = look(self._llm, question, self._card, stages[-1])
+                shown = PromptText(self._card + defined_terms(self._searcher, question))
+                longest = self._spending.longest
+                sought = look(self._llm, question, shown, stages[-1], longest)
             choice = self._choose(query, sought, self._candidates(query, sought), stages)
         except PendingError:
             raise
@@ -162,6 +185,8 @@ class LLMRetriever:
         if choice.selection.missing and self._calls(stages) < self._spending.calls:
             sought = (*sought, choice.selection.missing)
             choice = self._again(query, sought, choice, stages)
+        if choice.needed and choice.selection.nothing_fits:
+            return _without_model(without, stages, "the model refuses what your notes define")
         return self._answer(query, choice, without, sought, stages)
 
     def _again(
@@ -175,7 +200,11 @@ class LLMRetriever:
         except ModelError as error:
             stages[-1].fall_back(f"{error}; the model did not choose again", warn=True)
             return choice
-        return again if again.usable else choice
+        if again.usable:
+            return again
+        why = f"the reply cannot be used: {again.selection.reason}; the first choice stays"
+        stages[-1].fall_back(why, warn=True)
+        return choice
 
     @cached_property
     def _card(self) -> str:
@@ -188,13 +217,21 @@ class LLMRetriever:
     def _candidates(self, query: Query, sought: Sequence[str]) -> list[Candidate]:
         """What the model chooses among: as much as search offers for the question and phrases."""
         found = self._searcher.search(query, self._k, looking_for=sought)
-        return found if sought else worth_showing(found)
+        return self._with_needed(query, found if sought else worth_showing(found))
 
     def _wider(self, query: Query, choice: _Choice) -> list[Candidate]:
         """What was chosen, then what is found for what is missing, in turn with the others."""
         missing = self._searcher.search(choice.selection.missing, self._k)
         others = in_turn([missing, self._searcher.search(query, self._k), choice.candidates])
-        return in_turn([[*choice.chosen, *others]])[: self._k]
+        return self._with_needed(query, in_turn([[*choice.chosen, *others]])[: self._k])
+
+    def _with_needed(self, query: Query, candidates: list[Candidate]) -> list[Candidate]:
+        """Candidates with those in front that notes say the question needs."""
+        needed = self._searcher.needed(query)
+        if not needed:
+            return candidates
+        first = [one for one in self._searcher.search(query, self._k) if one.id in needed]
+        return in_turn([[*first, *candidates]])[: max(self._k, len(first))]
 
     def _choose(
         self,
@@ -208,14 +245,19 @@ class LLMRetriever:
         stage = Stage("select", facts={"model": self._llm.model_id, "joins": len(pairs)})
         stages += [_search_stage(candidates), stage]
         if not candidates:
-            return _Choice((), (), Selection(reason="nothing was found to choose among"))
+            raise ModelError("nothing was found to choose among")
         given = PromptInput(self._searcher, query, candidates, pairs, self._use_sources, sought)
         prompt = select_prompt(given, self._tokens, self._spending.longest)
         if cuts := prompt.shown.cuts(candidates):
             stage.facts["cut"] = cuts
         if not prompt.shown.count:
-            reason = f"no candidate fits {prompt.budget} tokens"
-            return _Choice(candidates, pairs, Selection(reason=reason))
+            context = self._spending.context
+            raise ModelError(
+                f"no candidate fits {context:,} tokens (llm_context); nobody was asked"
+            )
+        if prompt.over and self._spending.tokens is not None:
+            over = f"the choice takes about {prompt.over:,} tokens more than llm_tokens"
+            stage.facts[CAUTIONS] = [f"{over} ({self._tokens:,}): no candidate is left out for it"]
         completion = stage.ask(self._llm, prompt.messages, schema=_SCHEMA, max_tokens=_REPLY)
         selection = parse_selection(completion.text, prompt.shown.count)
         stage.facts |= {
@@ -224,7 +266,7 @@ class LLMRetriever:
             **({"missing": selection.missing} if selection.missing else {}),
             "dropped": dict(selection.dropped),
         }
-        choice = _Choice(candidates, pairs, selection)
+        choice = _Choice(candidates, pairs, selection, len(self._searcher.needed(query)))
         if not choice.usable:
             completion.forget()
         return choice
@@ -254,42 +296,56 @@ class LLMRetriever:
         others = [one for one in without.alternatives if set(one.tables) != set(made.ids)]
         made = replace(
             made,
-            confidence=self._confidence(choice, without, sought),
+            confidence=self._confidence(choice, made, without, sought),
             alternatives=tuple(others) if made else (),
             answerable=without.answerable,
         )
         return with_cautions(with_members(made, self._searcher), self._searcher, self._liveness)
 
-    def _confidence(self, choice: _Choice, without: TableSet, sought: Sequence[str]) -> float:
+    def _confidence(
+        self, choice: _Choice, made: TableSet, without: TableSet, sought: Sequence[str]
+    ) -> float:
         """How probable it is that a choice is right: the model's word, held against the search.
 
         The model's doubt counts half as much again at most: more, the fewer tables are in the set
         without a model or are the first hit of the question or of a phrase; for a refusal, the more
-        answerable the question seems without a model. Little is left where something is missing.
+        answerable the question seems without a model. Its word counts in full where the
+        search agrees with each table or with what that joins, and no more than one that it did not
+        say where it agrees with none. Little is left where something is missing: a table, or where
+        the search agrees with none, a join.
         """
         selection = choice.selection
         sure = _NOT_SAID if selection.sure is None else selection.sure
         if selection.tables:
             canonical = self._searcher.families.canonical
             expected = {canonical(table) for table in without.ids}
-            agreed = [
-                number <= 1 + len(sought) or canonical(candidate.id) in expected
-                for number, candidate in zip(selection.tables, choice.chosen, strict=True)
-            ]
-            agreement = sum(agreed) / len(agreed)
+            agreed = {
+                candidate.id
+                for number, candidate in zip(choice.numbers, choice.chosen, strict=True)
+                if number <= 1 + len(sought) or canonical(candidate.id) in expected
+            }
+            borne_out = {
+                table for part in made.components if not agreed.isdisjoint(part) for table in part
+            }
+            chosen = [candidate.id for candidate in choice.chosen]
+            agreement = len(agreed) / len(chosen)
+            support = sum(table in borne_out for table in chosen) / len(chosen)
+            lacks = bool(selection.missing) or not (agreed or made.connected)
         else:
-            agreement = 1 - (without.answerable or 0.0)
-        lacking = _LACKING if selection.missing and selection.tables else 1.0
+            agreement = support = 1 - (without.answerable or 0.0)
+            lacks = False
+        sure = min(sure, _NOT_SAID + (1 - _NOT_SAID) * support)
         supported: float = sure ** (1 + _UNSUPPORTED * (1 - agreement))
-        return round(lacking * supported, 4)
+        return round((_LACKING if lacks else 1.0) * supported, 4)
 
     def _chosen(self, query: Query, choice: _Choice) -> Iterator[Chosen]:
         """The chosen tables, each with what speaks for it."""
         chosen = choice.chosen
         reasons = self._searcher.reasons(query, [one.id for one in chosen])
-        for number, one, own in zip(choice.selection.tables, chosen, reasons, strict=True):
-            why = "; ".join((f"selected by the model, candidate {number}", *own))
-            yield Chosen(one.id, one.relevance, "select", why)
+        for number, one, own in zip(choice.numbers, chosen, reasons, strict=True):
+            by_model = number in choice.selection.tables
+            first = f"selected by the model, candidate {number}" if by_model else _NEEDED
+            yield Chosen(one.id, one.relevance, "select", "; ".join((first, *own)))
 
     def _connectors(self, choice: _Choice) -> list[Connector]:
         """The candidates that connect what was chosen, the most relevant of several.

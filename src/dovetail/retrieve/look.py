@@ -46,14 +46,18 @@ _NAME, _WORD = 40, 24
 _SHORTEST = 2
 
 
-def look(llm: LLM, question: str, card: str, stage: Stage) -> tuple[str, ...]:
-    """What a model would look for, told to the stage of the trace; nothing where it says none."""
+def look(llm: LLM, question: str, card: str, stage: Stage, longest: int) -> tuple[str, ...]:
+    """What a model would look for, told to the stage of the trace; nothing where it says none, or
+    where asking it takes more than `longest` tokens."""
     messages = read_prompt("look").fill(card=card, question=" ".join(clipped(question).split()))
+    if sum(estimate_tokens(message.content) for message in messages) > longest:
+        stage.fall_back("the catalog's card does not fit llm_context; nobody was asked to look")
+        return ()
     reply = stage.ask(llm, messages, schema=_SCHEMA, max_tokens=_REPLY)
     value = parse_json(reply.text)
     listed = value.get("look_for") if isinstance(value, dict) else value
     given = phrases(listed) if isinstance(listed, list) else ()
-    stage.facts["looked_for"] = list(given)
+    stage.facts |= _told(listed if isinstance(listed, list) else ())
     if not given:
         reply.forget()
         stage.fall_back("the reply names nothing to look for; the search goes by the question")
@@ -62,7 +66,21 @@ def look(llm: LLM, question: str, card: str, stage: Stage) -> tuple[str, ...]:
 
 def given_phrases(given: Sequence[str]) -> Stage:
     """The stage of the trace where whoever asks says what to look for, and no model is asked."""
-    return Stage("look", facts={"looked_for": list(given)})
+    return Stage("look", facts=_told(given))
+
+
+def _told(listed: object) -> dict[str, object]:
+    """What the trace says of a list of phrases: what is looked for, and how many entries are not,
+    by why."""
+    distinct = _distinct(listed)
+    given = distinct[:_PHRASES]
+    entries = len(listed) if isinstance(listed, list | tuple) else 1
+    dropped = {
+        f"beyond the first {_PHRASES}": len(distinct) - len(given),
+        "repeated, or no phrase": entries - len(distinct),
+    }
+    dropped = {why: number for why, number in dropped.items() if number}
+    return {"looked_for": list(given), **({"dropped": dropped} if dropped else {})}
 
 
 def phrases(listed: object) -> tuple[str, ...]:
@@ -73,13 +91,18 @@ def phrases(listed: object) -> tuple[str, ...]:
     >>> phrases(["orders\\n by  customer", "", 3, "orders by customer"]), phrases("orders")
     (('orders by customer',), ('orders',))
     """
+    return _distinct(listed)[:_PHRASES]
+
+
+def _distinct(listed: object) -> tuple[str, ...]:
+    """All phrases in a list."""
     if isinstance(listed, str):
         listed = [listed]
     if not isinstance(listed, list | tuple):
         return ()
     texts = (" ".join(text[: 4 * _LONGEST].split()) for text in listed if isinstance(text, str))
     distinct = dict.fromkeys(escape(cut(text, _LONGEST)) for text in texts if text)
-    return tuple(distinct)[:_PHRASES]
+    return tuple(distinct)
 
 
 def card(searcher: Searcher, *, use_sources: bool) -> str:

@@ -12,12 +12,13 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from types import MappingProxyType
 
-from dovetail.domain import Candidate, JoinEdge, Table
+from dovetail.domain import Candidate, JoinEdge, Table, TableId
 from dovetail.domain.tables import TIMES
 from dovetail.joins.graph import JoinGraph
 from dovetail.models.chat import estimate_tokens
@@ -29,7 +30,7 @@ from dovetail.retrieve.groups import Belonging, split
 from dovetail.retrieve.match import by_relevance, deciding_columns, example, explained_columns
 from dovetail.search.query import Query, clipped, stems
 from dovetail.search.searcher import Searcher
-from dovetail.text import cut, escape, fenced
+from dovetail.text import PromptText, cut, escape, fenced
 
 # What a prompt may take without the question: so much for each table of the catalog, the least and
 # the most. The more tables there are, the more are alike.
@@ -50,8 +51,10 @@ _LEVELS_OTHERS = ((4, 1, 60), (3, 0, 60), (2, 0, 40), (1, 0, 40))
 # Joins may take this share of the room.
 _JOINS_SHARE = 0.2
 _HEADER = 6
-# Characters of a name, and of a cell.
-_NAME, _CELL = 60, 20
+# Characters of a name, of a cell, and of what a term means.
+_NAME, _CELL, _MEANING = 60, 20, 300
+# What stands over the terms that people defined.
+_DEFINED = "# terms as people here define them: a term needs each of its tables, and no other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,26 +155,49 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True)
 class SelectPrompt:
-    """The messages to a model, what they show, and how many tokens they may have."""
+    """The messages to a model, what they show, and how many tokens that takes beyond those wanted:
+    no candidate is left out for them."""
 
     messages: Sequence[Message]
     shown: Rendered
-    budget: int
+    over: int
 
 
 def select_prompt(given: PromptInput, tokens: int, context: int) -> SelectPrompt:
     """The prompt that asks a model to choose among candidates.
 
-    Without the question it has about `tokens`: detail is left out beyond, but no candidate. With
-    it, it has at most `context`.
+    Without the question, and what notes say that its terms mean, it has about `tokens`: detail is
+    left out beyond, but no candidate. With these, it has at most `context`.
     """
     prompt = read_prompt("select")
     question = " ".join(clipped(given.query.text).split())
+    number = {one.id: str(at) for at, one in enumerate(given.candidates, start=1)}
+    terms = defined_terms(given.searcher, given.query.text, number)
     empty = prompt.fill(question=question, tables="")
-    taken = sum(estimate_tokens(message.content) for message in empty)
-    room = tokens - taken + estimate_tokens(question)
+    told = estimate_tokens(question) + estimate_tokens(terms)
+    taken = sum(estimate_tokens(message.content) for message in empty) + estimate_tokens(terms)
+    room = tokens - taken + told
     shown = render(given, min(room, context - taken), context - taken)
-    return SelectPrompt(prompt.fill(question=question, tables=shown.text), shown, context)
+    tables = PromptText(shown.text + terms)
+    over = max(0, estimate_tokens(shown.text) - room)
+    return SelectPrompt(prompt.fill(question=question, tables=tables), shown, over)
+
+
+def defined_terms(
+    searcher: Searcher, question: str, called: Mapping[TableId, str] = MappingProxyType({})
+) -> PromptText:
+    """What people's notes say that terms of a question mean, fenced, to stand behind what a prompt
+    shows; nothing where it says none. Tables go by their names, or as they are `called`."""
+    lines = []
+    for each in searcher.definitions(question):
+        tables = []
+        for table in filter(searcher.covers, each.tables):
+            name = called.get(searcher.representative(table), named(table.name))
+            columns = ", ".join(map(named, each.columns_of(table)))
+            tables.append(f"{name} (column {columns})" if columns else name)
+        meaning = [escape(cut(each.text, _MEANING)), ", ".join(tables)]
+        lines.append(f"{named(each.term)}: {'; tables '.join(filter(None, meaning))}")
+    return PromptText("\n" + fenced("\n".join((_DEFINED, *lines))) if lines else "")
 
 
 def render(given: PromptInput, room: int, limit: int | None = None) -> Rendered:
@@ -237,7 +263,7 @@ class _Grouping:
 
     @cached_property
     def _tables(self) -> list[Table]:
-        return [self.given.searcher.catalog[one.id] for one in self.given.candidates]
+        return [self.given.searcher.described(one.id) for one in self.given.candidates]
 
     @cached_property
     def _wider(self) -> Query:

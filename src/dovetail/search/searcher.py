@@ -17,8 +17,8 @@ from dovetail.errors import EmbedderError, ModelError
 from dovetail.families.family import Families, read_families
 from dovetail.joins.edges import stored_edges
 from dovetail.joins.graph import JoinGraph
-from dovetail.notes.apply import marked_families, noted_graph, noted_scores
-from dovetail.notes.notes import NO_NOTES, Notes, read_notes
+from dovetail.notes.apply import marked_families, noted_graph, noted_scores, noted_table
+from dovetail.notes.notes import NO_NOTES, Definition, Notes, read_notes
 from dovetail.search.fusion import (
     Coverage,
     SignalWeights,
@@ -143,6 +143,10 @@ class Searcher:
     def descriptions(self) -> Mapping[TableId, Description]:
         """What is said of the tables, by persons, dictionaries and models."""
         return descriptions(self.catalog)
+
+    def described(self, table: TableId) -> Table:
+        """A table as models are shown it: what notes say of it are its comments."""
+        return noted_table(self.catalog[table], self.notes, self.descriptions.get(table))
 
     def _is_allowed(self, table: TableId) -> bool:
         return self._allowed is None or bool(self._allowed[self.places[table]])
@@ -305,6 +309,10 @@ class Searcher:
             for row in best.tolist()
         ]
 
+    def needed(self, query: Query) -> list[TableId]:
+        """The tables that are ranked for those which notes or a lesson say a query needs."""
+        return [self.catalog.ids[number] for number in self._noted_numbers(query).tolist()]
+
     def _noted_numbers(self, query: Query) -> Ints:
         """The numbers of the tables that are ranked for those which notes say a query needs."""
         ranked = {self.places[self.representative(table)] for table in query.noted}
@@ -422,6 +430,10 @@ class Searcher:
         return [
             frozenset(one.casefold() for one in own if len(one) >= LEAST_QUOTED) for own in shown
         ]
+
+    def definitions(self, question: str) -> list[Definition]:
+        """What notes say that terms of a question mean."""
+        return self._noted_terms.definitions(question)
 
     def defined_columns(self, query: Query, table: TableId) -> set[str]:
         """The columns of a table that a defined term of the query means."""

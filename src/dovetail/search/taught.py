@@ -63,6 +63,10 @@ class NotedTerms:
         number = self._numbers[table]
         return number if self._representative is None else int(self._representative[number])
 
+    def definitions(self, question: str) -> list[Definition]:
+        """The definitions of the terms that a question says, in the order of the notes."""
+        return [definition for _, definition in self._meant(question)]
+
     def tables(self, question: str) -> list[TableId]:
         """The tables that the defined terms of a question mean."""
         meant = (definition.tables for _, definition in self._meant(question))

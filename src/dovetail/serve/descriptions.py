@@ -48,8 +48,8 @@ Descriptions = Annotated[dict[Name, TableWords], Field(min_length=1, max_length=
 
 
 class SavedWords(BaseModel):
-    """How many tables are described now by what was given, the names that are of no table or had
-    no description, and how many tables are still to be described."""
+    """How many tables are described now by what was given, the names that are of no table or
+    column, had no description or are of what people described, and how many tables are left."""
 
     saved: int
     refused: list[str]
