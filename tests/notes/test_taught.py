@@ -90,9 +90,17 @@ def test_a_lesson_is_near_by_what_it_says() -> None:
         answered = (
             Answered("Late orders per carrier and depot in 2023?", (orders,)),
             Answered("Visits of Ann Lee?", (visits,)),
+            Answered("Takings by cash", (orders,)),
+            Answered("Overdue debts", (visits,)),
         )
         notes = Notes(answered=answered)
-        taught = Lessons(notes, NO_USAGE, lambda _: True, {"order"}, None)
+        columns = {"cash": {3, 4}, "card": {4}, "ship": {9}, "order": {3}}
+
+        def cells(question: str) -> dict[str, frozenset[int]]:
+            said = question.lower().rstrip("s").split()
+            return {word: frozenset(columns[word]) for word in said if word in columns}
+
+        taught = Lessons(notes, NO_USAGE, lambda _: True, {"order"}, None, cells)
         found = taught.of(asked)
         if found is None:
             return None
@@ -104,6 +112,11 @@ def test_a_lesson_is_near_by_what_it_says() -> None:
     assert lesson("Late orders per depot in 2020") == (late, False, set(), {"carri"})
     assert lesson("Late invoices per depot") is None
     assert lesson("visits of Bo Ek") == ((visits,), False, set(), set())
+    assert lesson("Takings by card") == (late, False, set(), set())  # cells of one column
+    assert lesson("Takings by ship") is None
+    assert lesson("Takings by orders") is None  # a name, though it is a cell as well
+    assert lesson("Overdue debts by town") == ((visits,), False, {"town"}, set())
+    assert lesson("Overdue debts by town and clerk") is None
 
 
 def test_a_past_query_teaches_its_question(company: dovetail.Catalog, tmp_path: Path) -> None:
@@ -164,12 +177,13 @@ def test_a_pin_finds_the_normal_form_that_matches(company: dovetail.Catalog) -> 
     )
 
 
-def test_a_set_says_what_to_look_out_for(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["DATE", "TEXT"])
+def test_a_set_says_what_to_look_out_for(kind: str, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "firm.sqlite")) as connection:
-        connection.executescript("""
+        connection.executescript(f"""
             CREATE TABLE client (client_id INTEGER PRIMARY KEY, client_name TEXT);
-            CREATE TABLE ticket (ticket_id INTEGER, client_id INTEGER, opened DATE);
-            CREATE TABLE payment (payment_id INTEGER, client_id INTEGER, paid DATE);
+            CREATE TABLE ticket (ticket_id INTEGER, client_id INTEGER, opened {kind});
+            CREATE TABLE payment (payment_id INTEGER, client_id INTEGER, paid {kind});
             CREATE TABLE tmp_ticket (ticket_id INTEGER, client_id INTEGER, note TEXT);
         """)
         for n in range(300):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 import dovetail
 from dovetail.retrieve.ask import GraphRetriever
 from dovetail.retrieve.liveness import Liveness
@@ -40,6 +42,30 @@ def test_words_of_a_value_name_no_other_table(tmp_path: Path) -> None:
     assert more["charge_code"] > 0.1
     apart = probabilities(catalog, "Which charges have a duplicate?")
     assert apart["charge_code"] > 0.1
+
+
+def test_a_table_that_is_called_by_its_name_is_meant_whatever_cell_says_the_same(
+    tmp_path: Path,
+) -> None:
+    billing(tmp_path / "erp.sqlite")
+    rows = [(n, 500 + n) for n in range(9)]
+    fill(tmp_path / "erp.sqlite", "cancelled_cover", "line_no, seen", rows)
+    catalog, _ = build(tmp_path / "erp.sqlite")
+    found = catalog.ask("Who asks about cancelled cover?")
+    assert "cancelled_cover" in [one.name for one in found.tables]
+    assert "charge_code" not in [one.name for one in found.tables]
+
+
+def test_a_question_without_blanks_is_a_cell(tmp_path: Path) -> None:
+    goods = [(n, name) for n, name in enumerate(("红色油漆", "蓝色油漆", "木板", "钉子") * 5)]
+    fill(tmp_path / "erp.sqlite", "stock", "item_no, name", goods)
+    fill(tmp_path / "erp.sqlite", "firm", "firm_no, title", [(70 + n, f"f{n}") for n in range(9)])
+    catalog, _ = build(tmp_path / "erp.sqlite")
+    with np.errstate(divide="raise", over="raise", invalid="raise"):
+        found = catalog.ask("红色油漆")
+    assert [one.name for one in found.tables] == ["stock"]
+    assert found.confidence is not None
+    assert 0 < found.confidence < 1
 
 
 def test_a_dictionary_is_behind_what_it_describes(tmp_path: Path) -> None:

@@ -24,8 +24,6 @@ from dovetail.retrieve.scorer import ScoredCandidates
 
 # What a table must add of some word beyond notes: the difference between a name and a mere key.
 _ADDS = 0.35
-# The share of a table's name that is all of it, and a match that hardly is one.
-_WHOLE_NAME = 0.99
 _FAINT = 0.05
 # A table of another system stands for one of its name if it is so nearly as probable, and covers
 # each word about as well; so many choices between such tables are tried at most.
@@ -144,7 +142,7 @@ def without_companions(
     so this is for the systems of one company.
     """
     probabilities, covers = scored.by_table, scored.match.content_covers
-    called = (scored.match.names >= _WHOLE_NAME) | (scored.match.defined > 0)
+    called = scored.match.called | (scored.match.defined > 0)
     index = {table: at for at, table in enumerate(scored.tables)}
 
     def keeps_company(table: TableId, others: Sequence[TableId]) -> bool:

@@ -45,8 +45,6 @@ WORD_WEIGHTS, WORD_BIAS = (-2.80, -3.43, 0.16, 0.20), 2.32
 CONFIDENCE = (0.630, 0.477, -0.612)
 # Surer than this either way is no surer.
 _SURE_LOGIT = 4.0
-# The share of a table's name that a question must say to name it.
-_WHOLE_NAME = 0.99
 # Surer than this is no surer: a probability of 0.999.
 _MOST_LOGIT = 7.0
 # The cosine of two words that mean the same ("town", "city"), and from which on they are related.
@@ -317,7 +315,7 @@ def evident(query: Query, scored: ScoredCandidates, covered: WordCover) -> bool:
         row.any() and link.term.weight > 0 and not link.span.plain_word and not link.span.time
         for link, row in zip(query.links, match.values, strict=True)
     )
-    return bool(held or match.names.max() > _WHOLE_NAME)
+    return bool(held or match.called.any())
 
 
 def _logit(probability: float) -> float:

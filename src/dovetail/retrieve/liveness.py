@@ -8,7 +8,7 @@ probability falls to a twentieth; where none does, as where the question names i
 (`the staging tables`) or asks for what it alone knows (weeks, holidays), it counts as any other.
 
 So does a table of which a question says nothing but words of a value that a live table holds: a
-refund for `duplicate charges` is not a matter of charge codes.
+refund for `duplicate charges` is not a matter of charge codes. One that is called so is meant.
 """
 
 from __future__ import annotations
@@ -126,4 +126,4 @@ def _inside_values(query: Query, match: QueryMatch, live: Sequence[int]) -> Iter
         beyond[inside] = False
         said = match.covers[inside].max(axis=0, initial=0) >= _COVERED
         more = match.covers[beyond].max(axis=0, initial=0) > _COVERED
-        yield from np.flatnonzero(said & ~more & (holders == 0)).tolist()
+        yield from np.flatnonzero(said & ~more & ~match.called & (holders == 0)).tolist()

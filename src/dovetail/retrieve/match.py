@@ -37,6 +37,8 @@ _IN_NAME, _IN_COLUMN, _IN_KEY = 1.0, 2 / 3, 0.3
 _IN_QUALIFIER = 0.5
 # From this match on a word counts as covered in full: as a whole word in a column's name.
 WHOLE_WORD = 0.6
+# The share of its name that a question says of a table that it calls by it.
+_WHOLE_NAME = 0.99
 # `placed_at` and `created_by` say when and by whom, as any table may: no sign of what it holds.
 _EVENT = re.compile(r"ed[_ ]?(at|on|by)$", re.IGNORECASE)
 _TABLES_KEPT = 4096
@@ -108,6 +110,11 @@ class QueryMatch:
     value_signal: Float32s  # by linked values,
     neighbours: Float32s  # and by neighbours
     beyond: Float32s | None = None  # 1 for each word beyond what notes say, if they say anything
+
+    @property
+    def called(self) -> Flags:
+        """Which candidates the question calls by their whole names."""
+        return self.names >= _WHOLE_NAME
 
     @property
     def content_covers(self) -> Float32s:

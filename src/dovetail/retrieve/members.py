@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dovetail.domain import Chosen, JoinEdge, TableId, TableSet
-from dovetail.domain.tables import TIMES
 from dovetail.families.family import Family, FamilyMember, Role
 from dovetail.families.periods import Period, named_by_time, periods
 from dovetail.joins.graph import JOINABLE, JoinGraph
@@ -153,7 +152,7 @@ def dates_of(table: TableId, searcher: Searcher) -> Period | None:
     ranges = [
         (profile.minimum, profile.maximum)
         for profile in profiles
-        if profile.kind in TIMES and profile.minimum and profile.maximum
+        if profile.time and profile.minimum and profile.maximum
     ]
     if not ranges:
         return None

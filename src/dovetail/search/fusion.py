@@ -78,7 +78,7 @@ class Coverage:
 
     def __init__(self, words: Sequence[QueryTerm], values: Sequence[QueryTerm], count: int) -> None:
         # Coverage adds up with the length of a question, but not in proportion to it.
-        mass = math.sqrt(max(sum(word.weight for word in words), 1e-6))
+        mass = math.sqrt(sum(word.weight for word in words) or 1.0)
         weighted = [(term.weight / mass, term) for term in (*words, *values)]
         self._words, self._values = weighted[: len(words)], weighted[len(words) :]
         self._count = count

@@ -305,5 +305,5 @@ class Query:
 
     @property
     def mass(self) -> float:
-        """The weights of all words together; above 0, so that one can divide by it."""
-        return max(sum(term.weight for term in self.terms), 1e-6)
+        """The weights of all words together; 1 where none has any, so that one can divide by it."""
+        return sum(term.weight for term in self.terms) or 1.0

@@ -38,10 +38,11 @@ from dovetail.search.index import (
     open_index,
     refuse_other_models,
 )
+from dovetail.search.languages import SpokenWords
 from dovetail.search.logical import LogicalJoinGraph, LogicalTables
 from dovetail.search.method_cache import method_cache
 from dovetail.search.neighbours import Neighbours
-from dovetail.search.query import Query, QueryTerm, clipped, spans, stems
+from dovetail.search.query import Query, QueryTerm, ValueLink, clipped, spans, stems
 from dovetail.search.reasons import reasons
 from dovetail.search.taught import Lesson, Lessons, NotedTerms
 from dovetail.search.value_linking import ValueLinker
@@ -53,7 +54,7 @@ _POOL = 50
 # Tables whose median cosine tells how near a question is to any table.
 _SAMPLED = 512
 # Questions whose analysis is kept: two retrievers may answer the same one in turn.
-_QUERIES_KEPT = 16
+_QUERIES_KEPT, _LESSONS_READ = 16, 1024
 # Tables whose words and cells are kept as questions look at them.
 _TABLES_KEPT = 1024
 # A cell shorter than this stands in any question by chance.
@@ -212,29 +213,50 @@ class Searcher:
         folded = " ".join(question.split()).casefold()
         lesson = self._taken_up(self._lessons.of(question), terms)
         noted = [*self._noted_terms.tables(question), *(lesson.tables if lesson else ())]
+        return Query(
+            text=asked,
+            folded=folded,
+            words=words,
+            terms=terms,
+            links=self._linked(question, spoken, words, terms),
+            vector=self.vector(meant) if self.embedder is not None and folded else None,
+            noted=tuple(table for table in dict.fromkeys(noted) if self.covers(table)),
+            lesson=lesson,
+        )
+
+    def _linked(
+        self,
+        question: str,
+        spoken: SpokenWords,
+        words: Mapping[str, str],
+        terms: Sequence[QueryTerm],
+    ) -> tuple[ValueLink, ...]:
+        """The parts of a question that are cells."""
         # A word inside `Student_Club` is that of an identifier, and never a part of a cell.
         parts, tokens = self.lexical.parts, question.split()
         named = {stem for token in tokens if "_" in token for stem in stems(token, parts)}
         named |= {term.text for term in terms if any(share == 1 for _, share in term.expansions)}
         unnamed = {written for word, written in words.items() if word not in named}
         sought = tuple(spans(question, spoken.stop_words))
-        return Query(
-            text=asked,
-            folded=folded,
-            words=words,
-            terms=terms,
-            links=self._linker.link(sought, unnamed, compounds=spoken.compounds),
-            vector=self.vector(meant) if self.embedder is not None and folded else None,
-            noted=tuple(table for table in dict.fromkeys(noted) if self.covers(table)),
-            lesson=lesson,
-        )
+        return self._linker.link(sought, unnamed, compounds=spoken.compounds)
+
+    def _cells(self, question: str) -> Mapping[str, frozenset[int]]:
+        """The stems of a question that are said as cells, each with the columns that hold it."""
+        spoken = self.index.question_words.read(question, self.lexical)
+        words, terms = self._noted_terms.apply(question, spoken.words, spoken.look_up)
+        return {
+            word: frozenset(link.columns.tolist())
+            for link in self._linked(question, spoken, words, terms)
+            for word in stems(link.span.text)
+        }
 
     @cached_property
     def _lessons(self) -> Lessons:
         """The questions whose tables are known, as far as these may be shown."""
         vectors = self.vectors if self.embedder is not None else None
         usage, names = self.catalog.usage, self.lexical.words
-        return Lessons(self.notes, usage, self._within_scope, names, vectors)
+        cells = method_cache(self._cells, _LESSONS_READ)
+        return Lessons(self.notes, usage, self._within_scope, names, vectors, cells)
 
     def _taken_up(self, lesson: Lesson | None, terms: Sequence[QueryTerm]) -> Lesson | None:
         """A lesson without the tables that nothing names but what the question leaves out of it."""

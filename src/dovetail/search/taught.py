@@ -5,8 +5,8 @@ so a new note counts with the next question.
 
 A question with known tables is one that a person confirmed, or of a past query. The same question,
 however it is written, has exactly these tables. A near one says the same things of another value or
-year, or in other words for one of them: it starts from the tables of the lesson, and what it says
-beyond the lesson may add others.
+year, in other words for one of them, or with one thing more: it starts from the tables of the
+lesson, and what it says beyond the lesson may add others.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ _TOKEN = re.compile(r"(?<![\w?])\?(?=[\s,;.?]|$)|[^\W_]+")
 # The share of both questions' things that they must have in common, and the cosine from which on
 # two words are the same thing.
 _NEAR, _SYNONYM = 0.75, 0.75
+# A question that says all of a lesson, and one thing more, must have so many things in common.
+_ENOUGH_IN_COMMON = 2
 # So many lessons with the most words in common are looked at.
 _LOOKED_AT = 5
 # Words that say how an answer is to be given, and not what of.
@@ -195,13 +197,15 @@ class Lessons:
         covers: Callable[[TableId], bool],
         names: Container[str],
         vectors: Callable[[Sequence[str]], Vectors] | None,
+        cells: Callable[[str], Mapping[str, frozenset[int]]],
     ) -> None:
         """`covers`: whether a table may be shown. `names` are the stems that tables are named by,
-        `vectors` those of words, if there are any.
+        `vectors` those of words, if there are any, and `cells` the stems of a question that are
+        said as cells, each with the columns that hold it.
 
         Where two lessons are on one question, a person's word counts, then the later one.
         """
-        self._names, self._vectors = names, vectors
+        self._names, self._vectors, self._cells = names, vectors, cells
         self._exact: dict[tuple[str, ...], Lesson] = {}
         self._masked: list[tuple[re.Pattern[str], Lesson]] = []
         self._things: list[tuple[frozenset[str], Lesson]] = []
@@ -239,22 +243,46 @@ class Lessons:
         for pattern, lesson in reversed(self._masked):
             if pattern.fullmatch(text):
                 return replace(lesson, exact=True)
-        return self._near(_things(question, self._names))
+        return self._near(question)
 
-    def _near(self, asked: frozenset[str]) -> Lesson | None:
+    def _near(self, question: str) -> Lesson | None:
         """The lesson that says most of what a question says, if that is nearly all of both."""
+        asked = _things(question, self._names)
         counts = Counter(at for thing in asked for at in self._said.get(thing, ()))
         most = sorted(counts, key=lambda at: (-self._share(asked, at, counts[at]), -at))
         best, nearest = None, _NEAR
         for at in most[:_LOOKED_AT]:
             things, lesson = self._things[at]
-            same = self._synonyms(asked - things, things - asked)
-            more, less = asked - things - same.keys(), things - asked - set(same.values())
+            more, less = self._beyond(asked - things, things - asked, question, lesson.question)
+            same = self._synonyms(more, less)
+            more, less = more - same.keys(), less - set(same.values())
             common = counts[at] + len(same)
             share = common / (common + len(more) + len(less))
-            if share >= nearest and (best is None or share > nearest):
+            adds_one = not less and len(more) == 1 and common >= _ENOUGH_IN_COMMON
+            if (best is None and (share >= nearest or adds_one)) or share > nearest:
                 best, nearest = replace(lesson, more=more, less=less), share
         return best
+
+    def _beyond(
+        self, asked: frozenset[str], taught: frozenset[str], question: str, lesson: str
+    ) -> tuple[frozenset[str], frozenset[str]]:
+        """What a question says beyond a lesson and the other way round, but for cells of a column
+        that both speak of."""
+        if not asked or not taught:
+            return asked, taught
+        own = {
+            word: columns
+            for word, columns in self._cells(question).items()
+            if word in asked and word not in self._names
+        }
+        theirs = {
+            word: columns
+            for word, columns in self._cells(lesson).items()
+            if word in taught and word not in self._names
+        }
+        shared = frozenset().union(*own.values()) & frozenset().union(*theirs.values())
+        instead = {word for words in (own, theirs) for word in words if words[word] & shared}
+        return asked - instead, taught - instead
 
     def _share(self, asked: frozenset[str], at: int, common: int) -> float:
         return common / len(asked | self._things[at][0])
@@ -301,7 +329,8 @@ def _things(question: str, names: Container[str]) -> frozenset[str]:
     things = set()
     for at, token in enumerate(_TOKEN.findall(question)):
         capital = at > 0 and token[:1].isupper() and not token.isupper()
-        if token == _MASK or any(map(str.isdigit, token)):
+        letter = at > 0 and len(token) == 1 and token.isupper()
+        if token == _MASK or letter or any(map(str.isdigit, token)):
             continue
         for word in spelled(token).split():
             stemmed = stem(word)
