@@ -170,14 +170,14 @@ def test_search_lists_tables(shop: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     header, _, first, *rest = done.stdout.strip().splitlines()
     assert header.split() == ["table", "relevance", "why"]
-    assert first.split()[0] == "shop.sqlite::customers"
+    assert first.split()[0] == "shop::customers"
     assert len(rest) == 1
 
 
 def test_search_explains(shop: Path) -> None:
     done = run("search", "customers in Oslo", "-k", "1", "--explain", cwd=shop)
     first, parts, *why = [line.strip() for line in done.stdout.strip().splitlines()]
-    assert first.startswith("1. shop.sqlite::customers  0.")
+    assert first.startswith("1. shop::customers  0.")
     assert [part.split()[0] for part in parts.split(", ")] == [
         "lexical", "value", "dense", "name", "neighbour", "column",
     ]  # fmt: skip

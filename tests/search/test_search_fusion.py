@@ -58,7 +58,7 @@ def test_the_gain_by_one_partner_is_that_of_the_neighbour_that_adds_most(
     words: list[QueryTerm], values: list[QueryTerm], linked: dict[tuple[int, int], float]
 ) -> None:
     cover = Coverage(words, values, COUNT)
-    mass = math.sqrt(max(sum(word.weight for word in words), 1e-6))
+    mass = math.sqrt(sum(word.weight for word in words) or 1)
     joined = neighbours(linked)
     gained = cover.of(np.arange(COUNT), joined, one_partner=True).gain
     together = cover.of(np.arange(COUNT), joined).gain
@@ -80,7 +80,7 @@ def test_cover_and_gain_are_what_loops_say(
     words: list[QueryTerm], values: list[QueryTerm], linked: dict[tuple[int, int], float]
 ) -> None:
     cover = Coverage(words, values, COUNT)
-    mass = math.sqrt(max(sum(word.weight for word in words), 1e-6))
+    mass = math.sqrt(sum(word.weight for word in words) or 1)
     covered = cover.of(np.arange(COUNT), neighbours(linked))
     gained = covered.gain
     for table in range(COUNT):
@@ -182,7 +182,7 @@ class Slow:
 
     def ranked(self, question: str) -> list[tuple[TableId, float]]:
         query = self.searcher.analyse(question)
-        mass = math.sqrt(max(sum(word.weight for word in query.terms), 1e-6))
+        mass = math.sqrt(sum(word.weight for word in query.terms) or 1)
         vector = self.model.embed_queries([question])[0]
         alone, gains = [], []
         for place, table in enumerate(self.tables):

@@ -19,11 +19,11 @@ from dovetail.retrieve.members import dates_of
 from dovetail.search.searcher import Searcher
 
 # A row that meets so many rows of another table, on average, is worth a warning where these meet
-# as many in turn.
-_MANY = 2.0
+# as many in turn: what is counted or added up over both is wrong from the first row on.
+_MANY = 1.05
 # A connector less probable than this is one that the question does not speak of.
 _UNRELATED = 0.01
-_MOST = 6
+_MOST, _ROUND = 6, 10
 
 
 def with_cautions(found: TableSet, searcher: Searcher, liveness: Liveness) -> TableSet:
@@ -62,7 +62,8 @@ def _multiplied(found: TableSet) -> Iterator[str]:
         times = min(edge.fan_out(edge.left), edge.fan_out(edge.right))
         if times >= _MANY:
             joined = f"the join of {edge.left.name} with {edge.right.name}"
-            yield f"{joined} multiplies rows: each meets about {times:,.0f} or more of the other"
+            about = f"each meets about {_number(times)} or more of the other"
+            yield f"{joined} multiplies rows: {about}"
     for parent in found.ids:
         children = [edge for edge in found.joins if edge.right == parent != edge.left]
         rest = [edge for edge in found.joins if parent not in (edge.left, edge.right)]
@@ -72,7 +73,16 @@ def _multiplied(found: TableSet) -> Iterator[str]:
             times = min(edge.fan_out(parent) for edge in (one, two))
             if apart and times >= _MANY:
                 note = shared_parent_note(one.left, two)
-                yield f"{note}, each about {times:,.0f} or more; count or add up before joining"
+                yield f"{note}, each about {_number(times)} or more; count or add up before joining"
+
+
+def _number(times: float) -> str:
+    """How many rows, on average.
+
+    >>> _number(1.4), _number(12.3), _number(5.0)
+    ('1.4', '12', '5')
+    """
+    return f"{times:,.0f}" if times >= _ROUND else f"{times:.1f}".removesuffix(".0")
 
 
 def _years(found: TableSet, searcher: Searcher) -> Iterator[str]:
