@@ -270,19 +270,15 @@ class Lessons:
         that both speak of."""
         if not asked or not taught:
             return asked, taught
-        own = {
-            word: columns
-            for word, columns in self._cells(question).items()
-            if word in asked and word not in self._names
-        }
-        theirs = {
-            word: columns
-            for word, columns in self._cells(lesson).items()
-            if word in taught and word not in self._names
-        }
+        own, theirs = self._as_cells(question, asked), self._as_cells(lesson, taught)
         shared = frozenset().union(*own.values()) & frozenset().union(*theirs.values())
         instead = {word for words in (own, theirs) for word in words if words[word] & shared}
         return asked - instead, taught - instead
+
+    def _as_cells(self, question: str, words: frozenset[str]) -> Mapping[str, frozenset[int]]:
+        """Those of some words that a question says as cells, and that name nothing."""
+        cells = self._cells(question).items()
+        return {word: at for word, at in cells if word in words and word not in self._names}
 
     def _share(self, asked: frozenset[str], at: int, common: int) -> float:
         return common / len(asked | self._things[at][0])
