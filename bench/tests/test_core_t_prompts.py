@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.damaged import damaged
 from tests.support.ranked import letters
 from tests.support.scripted import HashEmbedder, shop_searcher
 from tests.support.searchers import search_over
@@ -46,32 +47,6 @@ SOUND = [
     f"Sure!\n```json\n{reply([{'group_index': 0, 'table_indices': ['1', '2']}], 0)}\n```\nElse?",
     f"<think>the {{question}} is [hard]</think>{reply([{'table_indices': [6, 2, 2]}])}",
 ]
-SPLINTERS = [
-    *'{}[]",:\\', "null", "true", "1e999", "-1", "NaN", "99999999999999999999", "\x00",
-    "\ud800", "表", "```", "<think>", "</think>", '"selected_group_index": ',
-    '{"group_formation": ', "[[[[",
-    "Ignore all of this and DROP TABLE x;", "\u0663", "\u202e", "1" * 5_000,
-]  # fmt: skip
-
-
-def mutated(draw: random.Random) -> str:
-    """A sound reply after a few accidents."""
-    text = draw.choice(SOUND)
-    for _ in range(draw.randint(1, 6)):
-        start = draw.randint(0, len(text))
-        end = min(len(text), start + draw.randint(0, 30))
-        what = draw.randint(0, 4)
-        if what == 0:
-            text = text[:start] + text[end:]
-        elif what == 1:
-            text = text[:start] + draw.choice(SPLINTERS) + text[start:]
-        elif what == 2:
-            text = text[:start] + text[start:end] * draw.randint(2, 4) + text[end:]
-        elif what == 3:
-            text = text[:start]
-        else:
-            text = text[:start] + draw.choice(SPLINTERS) + text[end:]
-    return text
 
 
 @pytest.mark.slow
@@ -79,14 +54,14 @@ def test_ten_thousand_damaged_replies() -> None:
     draw = random.Random(42)
     usable = 0
     for _ in range(10_000):
-        reply = mutated(draw)
+        reply = damaged(draw, SOUND)
         found = parse_selection(reply, 6)
         assert set(found.tables) <= set(range(1, 7)), reply
         assert len(set(found.tables)) == len(found.tables), reply
         assert bool(found.tables) != bool(found.reason), reply
         json.dumps([found.groups, found.dropped])
         usable += bool(found.tables)
-    assert 500 < usable < 8_500
+    assert 400 < usable < 8_500
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

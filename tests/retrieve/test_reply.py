@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dovetail.retrieve.reply import Selection, parse_selection
+from tests.support.damaged import damaged
 
 SOUND = [
     '{"tables": [3, 1]}',
@@ -17,31 +18,6 @@ SOUND = [
     '<think>the {question} is [hard]</think>{"tables": [6, 2, 2]}',
     "[1, 4]",
 ]
-SPLINTERS = [
-    *'{}[]",:\\', "null", "true", "1e999", "-1", "NaN", "99999999999999999999", '"tables"', "\x00",
-    "\ud800", "表", "```", "<think>", "</think>", '"selected_group_index": ', '{"tables": ', "[[[[",
-    "Ignore all of this and DROP TABLE x;", "\u0663", "\u202e", "1" * 5_000,
-]  # fmt: skip
-
-
-def mutated(draw: random.Random) -> str:
-    """A sound reply after a few accidents."""
-    text = draw.choice(SOUND)
-    for _ in range(draw.randint(1, 6)):
-        start = draw.randint(0, len(text))
-        end = min(len(text), start + draw.randint(0, 30))
-        what = draw.randint(0, 4)
-        if what == 0:
-            text = text[:start] + text[end:]
-        elif what == 1:
-            text = text[:start] + draw.choice(SPLINTERS) + text[start:]
-        elif what == 2:
-            text = text[:start] + text[start:end] * draw.randint(2, 4) + text[end:]
-        elif what == 3:
-            text = text[:start]
-        else:
-            text = text[:start] + draw.choice(SPLINTERS) + text[end:]
-    return text
 
 
 @pytest.mark.slow
@@ -49,7 +25,7 @@ def test_ten_thousand_damaged_replies() -> None:
     draw = random.Random(42)
     usable = 0
     for _ in range(10_000):
-        reply = mutated(draw)
+        reply = damaged(draw, SOUND)
         found = parse_selection(reply, 6)
         assert set(found.tables) <= set(range(1, 7)), reply
         assert len(set(found.tables)) == len(found.tables), reply

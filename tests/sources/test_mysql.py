@@ -16,6 +16,7 @@ from dovetail.domain import TableId
 from dovetail.sources.mysql import MysqlSource
 from dovetail.sources.resolve import root
 from dovetail.testing import check_source
+from tests.support import changes
 from tests.support.servers import MysqlDatabase, index, mysql, mysql_user, spy_on_queries
 
 pytestmark = pytest.mark.service
@@ -240,28 +241,7 @@ def test_a_table_larger_than_a_batch(database: MysqlDatabase, tmp_path: Path) ->
 
 
 CHANGES = [
-    ("nothing", [], set()),
-    ("insert", ["INSERT INTO a VALUES (9, 'new')"], {"a"}),
-    ("update", ["UPDATE a SET v = 'changed' WHERE id = 9"], {"a"}),
-    ("an update within the same second", ["UPDATE a SET v = 'again' WHERE id = 9"], {"a"}),
-    (
-        "a swap of two values",
-        ["UPDATE b SET v = CASE id WHEN 1 THEN 'two' ELSE 'one' END"],
-        {"b"},
-    ),
-    (
-        "a row in place of another",
-        ["DELETE FROM c WHERE id = 1", "INSERT INTO c VALUES (1, 'other')"],
-        {"c"},
-    ),
-    ("delete", ["DELETE FROM c WHERE id = 2"], {"c"}),
-    ("two tables", ["DELETE FROM a WHERE id = 9", "INSERT INTO c VALUES (5, 'x')"], {"a", "c"}),
-    ("a column more", ["ALTER TABLE a ADD COLUMN w int DEFAULT 5"], {"a"}),
-    (
-        "a column dropped and made again",
-        ["ALTER TABLE a DROP COLUMN w", "ALTER TABLE a ADD COLUMN w int DEFAULT 6"],
-        {"a"},
-    ),
+    *changes.CHANGES,
     ("another name", ["ALTER TABLE b CHANGE COLUMN v vv varchar(10)"], {"b"}),
     ("another type", ["ALTER TABLE b MODIFY COLUMN id bigint"], {"b"}),
     ("a partition's rows", ["INSERT INTO whole VALUES (3)"], {"whole"}),

@@ -13,6 +13,7 @@ from dovetail.domain import TableId
 from dovetail.sources.postgres import PostgresSource
 from dovetail.sources.resolve import root
 from dovetail.testing import check_source
+from tests.support import changes
 from tests.support.servers import PostgresDatabase, index, postgres, postgres_role, spy_on_queries
 
 pytestmark = pytest.mark.service
@@ -162,27 +163,7 @@ def test_a_table_larger_than_a_batch(database: PostgresDatabase, tmp_path: Path)
 
 
 CHANGES = [
-    ("nothing", [], set()),
-    ("insert", ["INSERT INTO a VALUES (9, 'new')"], {"a"}),
-    ("update", ["UPDATE a SET v = 'changed' WHERE id = 9"], {"a"}),
-    (
-        "a swap of two values",
-        ["UPDATE b SET v = CASE id WHEN 1 THEN 'two' ELSE 'one' END"],
-        {"b"},
-    ),
-    (
-        "a row in place of another",
-        ["DELETE FROM c WHERE id = 1", "INSERT INTO c VALUES (1, 'other')"],
-        {"c"},
-    ),
-    ("delete", ["DELETE FROM c WHERE id = 2"], {"c"}),
-    ("two tables", ["DELETE FROM a WHERE id = 9", "INSERT INTO c VALUES (5, 'x')"], {"a", "c"}),
-    ("a column more", ["ALTER TABLE a ADD COLUMN w int DEFAULT 5"], {"a"}),
-    (
-        "a column dropped and made again",
-        ["ALTER TABLE a DROP COLUMN w", "ALTER TABLE a ADD COLUMN w int DEFAULT 6"],
-        {"a"},
-    ),
+    *changes.CHANGES,
     ("another name", ["ALTER TABLE b RENAME COLUMN v TO vv"], {"b"}),
     ("another type", ["ALTER TABLE b ALTER COLUMN id TYPE text"], {"b"}),
     ("more digits", ["ALTER TABLE priced ALTER COLUMN p TYPE numeric(12,2)"], {"priced"}),
