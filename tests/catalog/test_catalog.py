@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -24,8 +23,9 @@ from tests.support.contents import contents
 
 
 def write(folder: Path, name: str, rows: int, start: int = 0) -> Path:
-    path = folder / f"{name}.parquet"
-    pq.write_table(pa.table({"id": np.arange(start, start + rows), "w": ["x"] * rows}), path)
+    path = folder / f"{name}.csv"
+    lines = ["id,w", *(f"{number},x" for number in range(start, start + rows))]
+    path.write_text("\n".join(lines) + "\n")
     return path
 
 
@@ -99,7 +99,7 @@ def test_an_update_reads_only_what_changed(tmp_path: Path) -> None:
 
     assert reads(into) == []
     write(lake, "b", 11)
-    (lake / "c.parquet").unlink()
+    (lake / "c.csv").unlink()
     write(lake, "e", 3)
     report = dovetail.update(into=into)
     named = [[t.name for t in ids] for ids in (report.added, report.changed, report.dropped)]
@@ -108,8 +108,8 @@ def test_an_update_reads_only_what_changed(tmp_path: Path) -> None:
     assert report.catalog["b"].rows == 11
     assert reads(into) == []
 
-    content = (lake / "a.parquet").read_bytes()
-    (lake / "a.parquet").write_bytes(content)  # touched, not changed
+    content = (lake / "a.csv").read_bytes()
+    (lake / "a.csv").write_bytes(content)  # touched, not changed
     assert reads(into) == []
     assert reads(into, check=True) == ["a", "b", "d", "e"]
 
@@ -168,15 +168,15 @@ def test_a_label_belongs_to_one_place(here: Path) -> None:
     import os
 
     os.chdir(here / "x")
-    dovetail.build("t.parquet", into=into)
+    dovetail.build("t.csv", into=into)
     os.chdir(here / "y")
-    catalog = dovetail.build("t.parquet", into=into)
-    assert [t.source for t in catalog.ids] == [str(here / "y" / "t.parquet"), "t.parquet"]
-    shutil.move(here / "x" / "t.parquet", here / "moved.parquet")
+    catalog = dovetail.build("t.csv", into=into)
+    assert [t.source for t in catalog.ids] == [str(here / "y" / "t.csv"), "t.csv"]
+    shutil.move(here / "x" / "t.csv", here / "moved.csv")
     os.chdir(here)
-    assert dovetail.build("t.parquet=moved.parquet", into=into).ids == [
-        dovetail.TableId(str(here / "y" / "t.parquet"), "t"),
-        dovetail.TableId("t.parquet", "moved"),
+    assert dovetail.build("t.csv=moved.csv", into=into).ids == [
+        dovetail.TableId(str(here / "y" / "t.csv"), "t"),
+        dovetail.TableId("t.csv", "moved"),
     ]
 
 
@@ -207,7 +207,7 @@ def test_small_segments_are_merged(
     monkeypatch.setattr(writer, "_AT_ONCE", at_once)
     lake, into = tmp_path / "lake", tmp_path / "catalog"
     lake.mkdir()
-    for number in range(12):
+    for number in range(7):
         write(lake, f"t{number:02d}", 20 + number, start=number)
         catalog = dovetail.build(str(lake), into=into)
         assert len(catalog.reader.manifest.segments) <= 5
@@ -250,7 +250,7 @@ def test_updates_come_to_what_a_rebuild_does(
     write(lake, "always", 2)
     for actions in rounds:
         for name, action, rows in actions:
-            path = lake / f"{name}.parquet"
+            path = lake / f"{name}.csv"
             if action == "write":
                 write(lake, name, rows)
             elif action == "drop":

@@ -332,12 +332,12 @@ def test_sql_needs_no_tables_where_its_names_are_unambiguous(shop: Path) -> None
 
 
 def test_a_join_is_pasted_into_a_query_and_into_a_note(shop: Path) -> None:
-    run("index", "shop.sqlite", "exports", cwd=shop)
+    run("index", "shop.sqlite", "exports", "--embedder", "none", cwd=shop)
     shown = run("joins", cwd=shop, COLUMNS="4000").stdout.splitlines()[3:]
     listed = [re.split(r" {2,}", line.strip())[1] for line in shown if line.strip()]
     conditions = [one for one in listed if " after " not in one]
     assert len(conditions) > 5
-    for condition in conditions:
+    for condition in conditions[:6]:
         pair = condition.partition(" AND ")[0].split(" = ")
         left, right = (column.rpartition(".")[0] for column in pair)
         if left == right:  # joins itself under another name
