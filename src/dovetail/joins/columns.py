@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, pairwise, takewhile
-from math import log
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, overload
 
@@ -33,6 +32,7 @@ from dovetail.engines.passes import Elsewhere, Passes, Workers, opened_here
 from dovetail.hashing import Hashes
 from dovetail.joins.parts import find_parts, merged
 from dovetail.joins.sketches import SetFacts, SketchLookup, holding, ranges_of, set_facts
+from dovetail.names.codes import are_codes
 from dovetail.names.conventions import naming_conventions
 from dovetail.names.labels import in_words
 from dovetail.names.references import refers
@@ -51,19 +51,8 @@ _PERIOD = re.compile(
     r"|(0?[1-9]|[12]\d|3[01])[-/.](0?[1-9]|[12]\d|3[01])[-/.](\d\d|\d{4})([ T].*)?"
     r"|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])?(\.0)?"
 )
-_CODE = re.compile(
-    r"[^@\s]+@[^@\s]+\.[^@\s.]+|«.+»"  # an address of mail, or what is masked
-    # or no date or time, no word, and five letters and digits, three of them digits; or six, two
-    r"|(?!\d{1,4}[-/.:]\d{1,2}([-/.:]\d{1,4})?([ T].*)?$)(?!.*[^\W\d_]{5})"
-    r"((?=(\W*\w){5})(?=(\D*\d){3})|(?=(\W*\w){6})(?=(\D*\d){2})).*"
-)
 # Codes from which on the half of them is no chance, and that half.
 _MANY_CODES, _PARTIAL = 20, 0.5
-# Nats that a digit and a letter tell, and that a value must tell beyond how many values there are.
-_DIGIT, _LETTER, _BEYOND = 2.3, 1.8, 3.0
-_SHORT_CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_])(?!.*[^\W\d_]{7})(?!.*\W.*\W.*\W)\S{4,}")
-# Letters of one case that are no word: of one length, or with a hyphen between.
-_CAPITALS = re.compile(r"(?=.{2,8}$)([A-Z]{1,4}(-[A-Z]{1,4})?|[a-z]{1,3}-[a-z]{1,4}|[A-Z]{5})")
 # How many numbers, and from which on, are codes, if no more than this share of all between them.
 _SOME, _LONG, _SPARSE = 10, 100_000, 0.25
 # A number behind letters, without punctuation.
@@ -538,21 +527,6 @@ def _codes(examples: pa.ChunkedArray, number: Flags, distinct: Ints) -> Flags:
     return flags
 
 
-def are_codes(texts: Sequence[str], distinct: int) -> bool:
-    """Whether some of a column's distinct values are codes, or addresses of mail.
-
-    >>> are_codes(["EMP-00817", "EMP-03352"], 400), are_codes(["north", "south"], 4)
-    (True, False)
-    >>> are_codes(["FRA", "LIS", "TFS"], 64), are_codes(["FRA", "LIS", "PORTO"], 64)
-    (True, False)
-    """
-    if distinct >= _SOME and (all(map(_CAPITALS.fullmatch, texts)) and len(texts) > 1):
-        return all("-" in text for text in texts) or len(set(map(len, texts))) == 1
-    return all(map(_CODE.fullmatch, texts)) or (
-        all(map(_SHORT_CODE.fullmatch, texts)) and _told(texts) > _BEYOND + log(distinct)
-    )
-
-
 def _share_like(listed: pa.ListArray, pattern: str) -> Floats:
     """The share of each column's examples that a pattern is in; 0 without examples."""
     import pyarrow.compute as pc  # takes long to load, and a question needs none of it
@@ -562,20 +536,6 @@ def _share_like(listed: pa.ListArray, pattern: str) -> Floats:
     ends = listed.offsets.to_numpy() - listed.offsets[0].as_py()
     share: Floats = (before[ends[1:]] - before[ends[:-1]]) / np.maximum(np.diff(ends), 1)
     return share
-
-
-def _told(texts: Sequence[str]) -> float:
-    """The nats that one of some codes tells, by its digits and letters after what all begin with.
-
-    >>> round(_told(["ARC01", "BCN02"]), 1), round(_told(["C001", "C002"]), 1)
-    (10.0, 2.3)
-    """
-    ends = zip(min(texts), max(texts), strict=False)
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], ends))
-    rest = [text[same:] for text in texts] if len(texts) > 1 else texts
-    digits = sum(char.isdigit() for text in rest for char in text)
-    letters = sum(char.isalpha() for text in rest for char in text)
-    return (_DIGIT * digits + _LETTER * letters) / len(rest)
 
 
 def _long_numbers(columns: pa.Table, distinct: Ints) -> Flags:

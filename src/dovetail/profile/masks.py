@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 
 from dovetail.domain import Column, Kind
 from dovetail.domain.tables import NUMBERS, TIMES, mask
-from dovetail.joins.columns import are_codes
+from dovetail.names.codes import are_codes
 from dovetail.names.words import words
 
 Row = tuple[str | None, ...]
