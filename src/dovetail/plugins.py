@@ -108,6 +108,12 @@ def open_source(spec: SourceSpec) -> Source:
     return cast(Source, load(SOURCES, spec.kind)(spec))
 
 
+def needs_driver(kind: str) -> bool:
+    """Whether a source is read by the driver of a warehouse or by another package, which may need
+    anything that is installed; the others are read by DuckDB and Arrow."""
+    return ".warehouse:" in _BUILT_IN[SOURCES].get(kind, ".warehouse:")
+
+
 def open_engine(name: str, *, workers: int | None, address: str | None) -> Engine:
     """Open an engine; without a number of workers it takes one per processor."""
     return cast(Engine, load(ENGINES, name)(workers=workers, address=address))

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import IO, Any
 
 # How long what a request holds may take to be let go when nobody waits for it any more, in seconds.
@@ -84,3 +84,19 @@ def _leave_with_the_caller(working: threading.Event) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(_GRACE)
     os._exit(1)  # what it is in hears no signal
+
+
+class Absent:
+    """The `names` of modules that this process does without, as if they were not installed.
+
+    Arrow and DuckDB look for pandas at their first conversion, and loading it takes half a second.
+    """
+
+    def __init__(self) -> None:
+        self.names: Collection[str] = ()
+        sys.meta_path.insert(0, self)
+
+    def find_spec(self, name: str, *_: object) -> None:
+        """Refuse such a module; what other modules are is for other finders to say."""
+        if name in self.names:
+            raise ModuleNotFoundError(f"nothing here needs {name!r}", name=name)

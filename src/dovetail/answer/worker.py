@@ -25,8 +25,9 @@ from dovetail.errors import (
     RescanError,
     SourceError,
 )
+from dovetail.plugins import needs_driver
 from dovetail.ports import Json, SourceSpec
-from dovetail.process import Caller
+from dovetail.process import Absent, Caller
 from dovetail.sources import duck
 
 # Room for libraries, stacks and what reading the sources takes, beside the query's own memory.
@@ -40,7 +41,7 @@ _STATM = Path("/proc/self/statm")
 
 def main() -> None:
     """Answer requests until there are no more."""
-    caller = Caller()
+    caller, absent = Caller(), Absent()
     in_duckdb.prepare()
     # Arrow's allocator reserves 1 GiB of addresses when it is first used. It does so here, before
     # the first limit is set, so that the reserve is not taken from what a query may use.
@@ -48,6 +49,9 @@ def main() -> None:
     for request in caller.requests():
         limits = Limits(**request["limits"])
         signal.setitimer(signal.ITIMER_REAL, limits.seconds + _GRACE)
+        relations = request["relations"] if request["task"] == "run" else ()
+        kinds = {relation["spec"]["kind"] for relation in relations}
+        absent.names = () if any(map(needs_driver, kinds)) else ("pandas",)
         header, body = _answer(request, limits)
         header |= {"bytes": len(body), "last": _resident() > _GROWN}
         caller.send(header, body)

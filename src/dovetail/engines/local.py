@@ -34,8 +34,8 @@ class LocalEngine:
     """Spreads jobs over worker processes.
 
     `weight` in a job says about how many bytes it reads, `apart` that it may end its process,
-    `memory` and `seconds` what a worker may take (`worker.py`). Every job is told the `run` it
-    belongs to: what a task opens may stay open for the jobs of that run.
+    `memory`, `seconds` and `without` what a worker may take (`worker.py`). Every job is told the
+    `run` it belongs to: what a task opens may stay open for the jobs of that run.
     """
 
     def __init__(self, *, workers: int | None = None, address: str | None = None) -> None:

@@ -5,6 +5,8 @@ that simply calls `dovetail.build` does not survive, and they speak pickle.
 
 A job may say how much memory this process may take for it, and how many seconds may pass until it
 tells that something is done. The limits are the system's: no library in here can hold them off.
+It may also name modules that it can do `without`: what looks for one of them finds that it is not
+installed, where loading it would take longer than the job.
 
 Where the caller is gone in the middle of a job, however it ended, nobody waits for the answer: the
 worker then leaves, as it does when it is called off.
@@ -19,14 +21,15 @@ from dovetail.errors import DovetailError, EngineError
 from dovetail.memory import bounded, ran_out, too_little
 from dovetail.plugins import resolve
 from dovetail.ports import Json, Tick
-from dovetail.process import Caller
+from dovetail.process import Absent, Caller
 
 
 def main() -> None:
     """Answer jobs until the input ends."""
     signal.signal(signal.SIGTERM, _leave)
-    caller = Caller()
+    caller, absent = Caller(), Absent()
     for request in caller.requests():
+        absent.names = request["job"].get("without", ())
         caller.send(run(request["task"], request["job"], Path(request["folder"]), caller))
 
 

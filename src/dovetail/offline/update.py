@@ -17,6 +17,7 @@ from dovetail.errors import SourceError, UsageError
 from dovetail.offline.plan import Plan
 from dovetail.offline.summary import Progress, ProgressCallback, UpdateSummary
 from dovetail.offline.written import redeclared, with_declarations
+from dovetail.plugins import needs_driver
 from dovetail.ports import Engine, Json
 from dovetail.profile.batch import TASK, TableToRead, close_sources
 
@@ -87,6 +88,7 @@ class _EngineRun:
                 "weight": sum(max(table.listing.weight, _LEAST_WEIGHT) for table in job),
                 "apart": apart or any(table.listing.apart for table in job),
                 "memory": self.memory,
+                "without": [] if any(needs_driver(one.spec.kind) for one in job) else ["pandas"],
                 "seconds": _SECONDS + max(table.listing.weight for table in job) // _BYTES_A_SECOND,
             }
             for job in jobs
