@@ -97,6 +97,7 @@ def arrays_of(sets: list[set[int]], tables: list[int], unique: list[bool]) -> Co
         values=held([hashed(values) for values in sets], counts),
         prefix=[""] * count,
         period=np.zeros(count, dtype=np.bool_),
+        days=np.zeros(count, dtype=np.bool_),
         codes=np.zeros(count, dtype=np.bool_),
     )
 

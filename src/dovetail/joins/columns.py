@@ -31,6 +31,7 @@ from dovetail.domain.sql import PUNCTUATION
 from dovetail.domain.tables import NUMBERS, TIMES
 from dovetail.engines.passes import Elsewhere, Passes, Workers, opened_here
 from dovetail.hashing import Hashes
+from dovetail.joins.calendars import covers_days
 from dovetail.joins.parts import find_parts, merged
 from dovetail.joins.sketches import SetFacts, SketchLookup, holding, ranges_of, set_facts
 from dovetail.names.conventions import naming_conventions
@@ -100,7 +101,7 @@ DEFAULT_THRESHOLDS = Thresholds()
 # Those of its arrays that have an entry for each column.
 _PER_COLUMN = (
     *("table", "position", "first", "number", "text", "filled", "distinct", "unique", "key"),
-    *("low", "high", "period", "codes"),
+    *("low", "high", "period", "days", "codes"),
 )
 
 
@@ -115,12 +116,13 @@ class ColumnArrays:
     `text` those that the source keeps as something else: padded, or behind a prefix. `filled`
     counts the rows with a value; `low` and `high` are NaN unless the column holds numbers, or text
     that reads as such, behind letters or not. `key` columns are unique but for a few rows entered
-    twice. `values` are the distinct values of each. `period` flags days and months. `codes` flags
-    text that chance does not make twice, such as policy numbers and e-mail addresses: it means the
-    same wherever it occurs. `estimated` flags
-    tables that only a sample was read of, and is None if all were read whole. `prefix` are the
-    letters that a column's smallest value begins with. `whole` is the number of the table that each
-    table is a part of, its own for one that is kept in parts, else -1.
+    twice. `values` are the distinct values of each. `period` flags days and months, `days` those of
+    a calendar: each row has another, and hardly one is left out. `codes` flags text that chance
+    does not make twice, such as policy numbers and e-mail addresses: it means the same wherever it
+    occurs. `estimated` flags tables that only a sample was read of, and is None if all were read
+    whole. `prefix` are the letters that a column's smallest value begins with. `whole` is the
+    number of the table that each table is a part of, its own for one that is kept in parts, else
+    -1.
     """
 
     ids: Sequence[TableId]
@@ -140,6 +142,7 @@ class ColumnArrays:
     high: Floats
     values: ValueSets
     period: Flags
+    days: Flags
     codes: Flags
     prefix: Sequence[str]
     thresholds: Thresholds = DEFAULT_THRESHOLDS
@@ -238,6 +241,7 @@ class ColumnArrays:
         # lacks the column may have.
         credible = (~sampled[table] | unique) & (columns["kept"].to_numpy() == distinct)
         passes = passes or ValuePasses(CatalogValues(catalog))
+        period = _periods(columns, filled)
         called, table_labels, column_labels = labelled(catalog)
         return cls(
             ids=catalog.ids,
@@ -259,7 +263,8 @@ class ColumnArrays:
             low=_ends(columns, number, "minimum"),
             high=_ends(columns, number, "maximum"),
             values=ValueSets(passes, np.arange(len(table))),
-            period=_periods(columns, filled),
+            period=period,
+            days=_days(columns, period & unique),
             codes=_codes(columns["examples"], number, distinct) | _long_numbers(columns, distinct),
             prefix=[_letters(text) for text in columns["minimum"].to_pylist()],
             thresholds=thresholds.resolved(catalog),
@@ -486,6 +491,16 @@ def _periods(columns: pa.Table, filled: Ints) -> Flags:
             continue
         ends = kinds[column] not in NUMBERS or bool(_PERIOD.fullmatch(high[column] or ""))
         flags[column] = ends and all(map(_PERIOD.fullmatch, examples[column].as_py()))
+    return flags
+
+
+def _days(columns: pa.Table, periods: Flags) -> Flags:
+    """Which of some columns of days or months have hardly a day left out."""
+    ends = columns["minimum"].to_pylist(), columns["maximum"].to_pylist()
+    distinct = columns["distinct"].to_pylist()
+    flags = np.zeros(len(periods), dtype=np.bool_)
+    for column in np.flatnonzero(periods).tolist():
+        flags[column] = covers_days(ends[0][column], ends[1][column], distinct[column])
     return flags
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from dovetail.arrays import Encoded, Flags, Floats, Ints, once
+from dovetail.arrays import Encoded, Flags, Floats, Ints, firsts, once
 from dovetail.joins.candidates import Candidates
 from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.sketches import commonness
@@ -51,6 +51,9 @@ class JoinWeights:
     clash: float = 6.0  # two tables of one name in one database: as good as excluded
     turned: float = 20.0  # of two keys that hold each other's values the weaker is no parent
     proof: float = 5.0  # nats at which a chance inclusion is out of the question
+    later: float = (
+        0.5  # of a table's days, at most, those that it is not named after or begins with
+    )
     apart: float = 3.0  # the tables are of two databases, and values say nothing
     least: float = -1.0  # the logit below which a candidate neither becomes an edge nor competes
 
@@ -115,11 +118,13 @@ class ColumnFacts:
     code: Flags  # its values mean the same thing wherever they stand
     period: Flags  # it holds days or months, and is not called a key of them
     day: Flags  # it holds days or months
+    calendar: Flags  # it holds the days of a calendar
     names_key: Flags  # its name has an id-word
     counter: Flags  # it stands first and is unique: its table's own numbers
     # As a child.
     own: Floats  # how far it is its own table's key
     plain: Floats  # it is a number without an id-word
+    first_day: Floats  # 1 for the day its table is named in or has first, a half for the next
     counts: Flags  # it is called a count of something
     position: Flags  # it is called the place of a row among others, such as a line's number
     # As a parent.
@@ -155,6 +160,8 @@ class ColumnFacts:
             code=arrays.codes,
             period=arrays.period & ~key_word,
             day=arrays.period,
+            calendar=arrays.days,
+            first_day=_first_days(arrays, own_name > 0),
             names_key=id_word,
             counter=first & arrays.unique,
             own=arrays.key * np.clip(3 * own_name - 1, 0, 1) * np.where(first, 1, 0.5),
@@ -187,7 +194,8 @@ class Features:
     copy: Floats  # the parent's table is a copy by its name, and the child's is not
     source: Floats  # both tables are of one source, where sources count
     across: Floats  # they are of two, where sources count
-    calendar: Floats  # the child holds days or months, which every calendar has
+    day: Floats  # the child holds days or months, and is called no key of them
+    calendar: Floats  # and the parent those of a calendar; 1 for the first day that its table has
     number: Floats  # the child holds numbers, and no letters before them
     prefix: Floats  # the child's letters in front of a number abbreviate what the parent is about
     fit: Floats  # two sequences of numbers end at the same number, and no other key does
@@ -232,9 +240,12 @@ def local_logits(features: Features) -> Floats:
         + w.cover * np.log(features.cover)
         + w.convention * (features.convention - 0.5)
     )
-    # A day is in every calendar: that says nothing of whether the two belong together.
-    capped: Floats = np.where(features.calendar > 0, np.minimum(logit, 0.0), logit)
-    return capped
+    # A day is in every calendar: that says nothing of whether the two belong together. Of the own
+    # system's it is kept all the same, and days refer to nothing else.
+    own = np.where(features.source > 0, -w.orphan * features.orphan, -np.inf)
+    by_days = np.clip(logit, own, 0.0) - w.later * (1 - features.calendar)
+    by_days = np.where(features.calendar > 0, by_days, -np.inf)
+    return np.where(features.day > 0, by_days, logit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,7 +428,7 @@ class PairFeatures:
         code = np.where(partial, 0.0, self._code(candidates))
         masters = across * np.where(both & ~number, code, 0)
         # Codes may read as months, as some of their list do, where the names are the same.
-        calendar = facts.period[child] | ((facts.day[child] != facts.day[parent]) & (name == 0))
+        day = facts.period[child] | ((facts.day[child] != facts.day[parent]) & (name == 0))
         features = Features(
             name=name,
             value=value,
@@ -432,7 +443,8 @@ class PairFeatures:
             copy=np.maximum(self.copies.copied(*tables), self._of_texts(*tables)),
             source=self.sources_count - across,
             across=across,
-            calendar=calendar.astype(np.float64),
+            day=day.astype(np.float64),
+            calendar=np.where(day & facts.calendar[parent], facts.first_day[child], 0.0),
             number=(number & ~self.behind_letters[child]).astype(np.float64),
             prefix=self._prefix(child, parent),
             fit=none,
@@ -529,6 +541,17 @@ class PairFeatures:
             (left, len(self.conventions)),
             (right, len(self.conventions)),
         )
+
+
+def _first_days(arrays: ColumnArrays, named: Flags) -> Floats:
+    """How early each column of days is in its table, those `named` after it before others."""
+    days = np.flatnonzero(arrays.period)
+    days = days[np.lexsort((arrays.position[days], ~named[days], arrays.table[days]))]
+    starts = firsts(arrays.table[days])
+    place = np.arange(len(days)) - np.repeat(starts, np.diff(np.append(starts, len(days))))
+    early = np.zeros(len(arrays))
+    early[days] = 1 / (1 + place)
+    return early
 
 
 def _tables_of_texts(arrays: ColumnArrays) -> Flags:

@@ -64,6 +64,7 @@ def with_parts(arrays: ColumnArrays, values: CatalogValues) -> ColumnArrays:
         high=np.append(arrays.high, [arrays.high[columns].max() for columns in members]),
         values=ValueSets(arrays.values.passes, np.append(arrays.values.numbers, sets)),
         period=every(arrays.period),
+        days=np.append(arrays.days, np.zeros(len(first), dtype=np.bool_)),
         codes=every(arrays.codes),
         prefix=[*arrays.prefix, *(arrays.prefix[column] for column in first.tolist())],
         estimated=sampled,
