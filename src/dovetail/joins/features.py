@@ -17,7 +17,15 @@ from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.sketches import commonness
 from dovetail.names.references import References, abbreviates
 from dovetail.names.table_name import CopyMarks, entity
-from dovetail.names.words import Words, counts, has_id_word, identifies, is_language, is_position
+from dovetail.names.words import (
+    Words,
+    core,
+    counts,
+    has_id_word,
+    identifies,
+    is_language,
+    is_position,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,7 +362,7 @@ class PairFeatures:
     running: RunningNumbers
     behind_letters: Flags
     prefixes: Encoded[str]
-    abouts: Encoded[Words]
+    abouts: Encoded[tuple[Words, Words]]
     sources_count: bool
 
     @classmethod
@@ -384,7 +392,7 @@ class PairFeatures:
             behind_letters=arrays.number
             & np.array([bool(p) for p in arrays.prefix], dtype=np.bool_),
             prefixes=Encoded.of(arrays.prefix),
-            abouts=Encoded.of([entity(name) for name in arrays.spoken_tables]),
+            abouts=_abouts(arrays),
             sources_count=bool(arrays.thresholds.sources),
         )
 
@@ -497,12 +505,12 @@ class PairFeatures:
         def compare(prefix: Ints, about: Ints) -> Floats:
             letters, abouts = self.prefixes.dictionary, self.abouts.dictionary
             pairs = zip(prefix.tolist(), about.tolist(), strict=True)
-            return np.array([abbreviates(letters[p], abouts[a]) for p, a in pairs])
+            return np.array([abbreviates(letters[p], *abouts[a]) for p, a in pairs])
 
         far = np.zeros(len(child))
         some = np.flatnonzero(self.behind_letters[child])
         prefixes = self.prefixes.codes[child[some]], len(self.prefixes.dictionary)
-        abouts = self.abouts.codes[self.table[parent[some]]], len(self.abouts.dictionary)
+        abouts = self.abouts.codes[parent[some]], len(self.abouts.dictionary)
         far[some] = once(compare, prefixes, abouts)
         return far
 
@@ -552,6 +560,13 @@ def _first_days(arrays: ColumnArrays, named: Flags) -> Floats:
     early = np.zeros(len(arrays))
     early[days] = 1 / (1 + place)
     return early
+
+
+def _abouts(arrays: ColumnArrays) -> Encoded[tuple[Words, Words]]:
+    """What the table of each column is about, and what the column is called."""
+    tables = [entity(name) for name in arrays.spoken_tables]
+    columns = map(core, arrays.spoken_columns)
+    return Encoded.of([(tables[t], c) for t, c in zip(arrays.table.tolist(), columns, strict=True)])
 
 
 def _tables_of_texts(arrays: ColumnArrays) -> Flags:
