@@ -48,10 +48,8 @@ def covers_days(minimum: str | None, maximum: str | None, distinct: int) -> bool
 
 def calendars_of(records: Records) -> frozenset[TableId]:
     """The tables with a row for each day, or month."""
-    columns = records.columns
-    unique = np.flatnonzero(columns["unique"].to_numpy(zero_copy_only=False))
-    names = ("minimum", "maximum", "distinct")
-    facts = zip(*(columns[name].take(unique).to_pylist() for name in names), strict=True)
-    days = unique[np.array([covers_days(*each) for each in facts], dtype=np.bool_)]
+    names = ("unique", "minimum", "maximum", "distinct")
+    facts = zip(*(records.columns[name].to_pylist() for name in names), strict=True)
+    days = [at for at, (unique, *ends) in enumerate(facts) if unique and covers_days(*ends)]
     tables = np.searchsorted(records.bounds, days, side="right") - 1
     return frozenset(records.ids[table] for table in tables.tolist())
