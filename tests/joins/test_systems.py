@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import dovetail
@@ -141,3 +142,15 @@ def test_codes_of_another_system_join_its_master_instead_of_a_list_that_has_some
         if edge.score > 0.5
     }
     assert sure == {("delivery", "clients", "prefix"), ("licence", "clients", "prefix")}
+
+
+def test_what_a_few_rows_have_in_common_is_no_key(tmp_path: Path) -> None:
+    """A company with one call centre and three stores: each town is there once, for want of rows."""
+    towns = ["Midway", "Fairview", "Oakdale"]
+    tables = {
+        "call_center": pa.table({"call_center_id": ["CC-0001"], "city": towns[:1]}),
+        "store": pa.table({"store_id": ["ST-0001", "ST-0002", "ST-0003"], "city": towns}),
+        "visit": pa.table({"visit_no": range(90), "city": [towns[n % 3] for n in range(90)]}),
+    }
+    catalog = dovetail.build(tables, into=tmp_path / "catalog")
+    assert catalog.joins() == []

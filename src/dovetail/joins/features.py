@@ -40,6 +40,7 @@ class JoinWeights:
     measure: float = 3.0  # the child is a number without an id-word: rank, year, count
     orphan: float = 10.0  # per unit of rows without a parent: 5% of noise cost half a nat
     repeat: float = 5.0  # per unit of key rows entered twice: 10% cost half a nat
+    few: float = 4.0  # the parent is no key of its table, only unique in a handful of rows
     cover: float = 0.5  # per e-fold of the parent's values unused: prefer the one in use
     convention: float = 2.0  # the same naming convention, one nat either way around neutral
     exact: float = 0.5  # the same column name to the letter: breaks ties between competitors only
@@ -79,6 +80,8 @@ _NEAR, _CROWD = 0.02, 8
 _SOME = 4
 # How much more than a number of any other name one that is called a count is a measure.
 _COUNT = 2.0
+# Values from which on a column is not unique for want of rows.
+_FEW = 20
 # Codes in common that are no chance, and the share of rows that the key of a subtype must find.
 _CODES, _ALL_ROWS = 10, 0.95
 # The share of rows that must be in a key for them to miss its gaps, and nats that settle it.
@@ -141,6 +144,7 @@ class ColumnFacts:
     own_key: Floats  # how far a reference to what it is called is one to its table
     own_name: Floats  # how far it is named after its own table
     repeat: Floats  # share of its rows whose value is another's too
+    few: Floats  # how far it is unique for want of rows: no key of its table, and few values
 
     @classmethod
     def of(
@@ -182,6 +186,7 @@ class ColumnFacts:
             own_key=(0.5 + 0.5 * np.minimum(2 * key, 1)) * (0.8 + 0.2 * own_name),
             own_name=own_name,
             repeat=1 - arrays.distinct / np.maximum(arrays.filled, 1),
+            few=np.clip(1 - 2 * key, 0, 1) * np.clip(1 - arrays.distinct / _FEW, 0, 1),
         )
 
 
@@ -197,6 +202,7 @@ class Features:
     cover: Floats  # share of the parent's values in use
     orphan: Floats  # share of the child's rows without a parent
     repeat: Floats  # share of the parent's rows whose key is another's too
+    few: Floats  # the parent is unique for want of rows alone
     convention: Floats  # likeness of the two tables' naming conventions
     exact: Floats  # the column names are equal to the letter
     copy: Floats  # the parent's table is a copy by its name, and the child's is not
@@ -243,6 +249,7 @@ def local_logits(features: Features) -> Floats:
         - w.across * features.across * (1 + unproved)
         + w.code * features.code
         - w.repeat * features.repeat
+        - w.few * features.few
         + w.fit * features.fit * (1 - features.name)
         + w.prefix * features.prefix
         + w.cover * np.log(features.cover)
@@ -446,6 +453,7 @@ class PairFeatures:
             cover=candidates.shared / self.distinct[parent],
             orphan=1 - candidates.rows / self.filled[child],
             repeat=facts.repeat[parent],
+            few=facts.few[parent],
             convention=np.where(across > 0, np.maximum(convention, NEUTRAL), convention),
             exact=exact,
             copy=np.maximum(self.copies.copied(*tables), self._of_texts(*tables)),
