@@ -149,7 +149,7 @@ def _parts(values: StoredValues, keys: Iterable[_Column]) -> dict[_Column, tuple
         parsed = TableName.parse(table.name)
         if parsed.slots and not parsed.markers and parsed.stem:
             alike[table.source, parsed.schema, parsed.stem, plain(name)].append((table, name))
-    together = {}
+    together: dict[_Column, tuple[_Column, ...]] = {}
     for columns in alike.values():
         sets = [values.number(*column) for column in columns]
         labels = {TableName.parse(table.name).label for table, _ in columns}
