@@ -99,6 +99,7 @@ def arrays_of(sets: list[set[int]], tables: list[int], unique: list[bool]) -> Co
         period=np.zeros(count, dtype=np.bool_),
         days=np.zeros(count, dtype=np.bool_),
         codes=np.zeros(count, dtype=np.bool_),
+        words=np.zeros(count, dtype=np.bool_),
     )
 
 

@@ -86,6 +86,8 @@ _FEW = 20
 _CODES, _ALL_ROWS = 10, 0.95
 # The share of rows that must be in a key for them to miss its gaps, and nats that settle it.
 _ALL_IN, _GAPS = 0.99, 20.0
+# Distinct words from which on a column may hold codes of a master.
+_SEVERAL = 8
 # Columns that a table of texts by language has at most.
 _TEXTS = 5
 # Twice the sparsity above which values are distinctive.
@@ -127,6 +129,7 @@ class ColumnFacts:
     # As child or parent.
     rarity: Floats  # how few tables hold its values
     code: Flags  # its values mean the same thing wherever they stand
+    word: Flags  # each value is one word, and there are several
     period: Flags  # it holds days or months, and is not called a key of them
     day: Flags  # it holds days or months
     calendar: Flags  # it holds the days of a calendar
@@ -170,6 +173,7 @@ class ColumnFacts:
         return cls(
             rarity=information.rarity,
             code=arrays.codes,
+            word=arrays.words & (arrays.distinct >= _SEVERAL),
             period=arrays.period & ~key_word,
             day=arrays.period,
             calendar=arrays.days,
@@ -371,6 +375,7 @@ class PairFeatures:
     prefixes: Encoded[str]
     abouts: Encoded[tuple[Words, Words]]
     sources_count: bool
+    masters: Flags
 
     @classmethod
     def of_columns(
@@ -379,8 +384,10 @@ class PairFeatures:
         information: ValueInformation,
         conventions: Floats | None = None,
         running: RunningNumbers | None = None,
+        masters: Flags | None = None,
     ) -> PairFeatures:
-        """`conventions` are the tables', where the columns are not all that these have."""
+        """`conventions` are the tables', where the columns are not all that these have; `masters`
+        are keys whose words are codes (`transforms.masters`)."""
         names = Encoded.of(arrays.spoken_columns)
         references = References.of(names, arrays.spoken_tables)
         return cls(
@@ -401,6 +408,7 @@ class PairFeatures:
             prefixes=Encoded.of(arrays.prefix),
             abouts=_abouts(arrays),
             sources_count=bool(arrays.thresholds.sources),
+            masters=np.zeros(len(arrays), dtype=np.bool_) if masters is None else masters,
         )
 
     def upper_bounds(self, child: Ints, parent: Ints) -> Features:
@@ -425,7 +433,7 @@ class PairFeatures:
         value[(self.distinct[child] < _SOME) & ~number & (name == 0)] = 0.0
         across = self._across(*tables)
         role = self.references.by_role(child, tables[1])
-        both = facts.code[child] & facts.code[parent]
+        both = self._codes(child, parent)
         named = np.where(role, 0, 1 - to_table)
         exact = (self.names[child] == self.names[parent]).astype(np.float64)
         # Called as the key is that it is found in, a number is no measure: by an id-word, or to the
@@ -475,7 +483,7 @@ class PairFeatures:
     ) -> Floats:
         """How far each child is a number that refers to nothing, given how far its name says so."""
         child, parent, facts = candidates.child, candidates.parent, self.facts
-        both = facts.code[child] & facts.code[parent]
+        both = self._codes(child, parent)
         # Numbers that only match because letters were cut on the other side may be hours.
         cut = self.behind_letters[parent] & ~self.behind_letters[child]
         measure = np.where(both & ~cut, 0, by_name)
@@ -483,9 +491,16 @@ class PairFeatures:
         measure = np.where(facts.counts[child], facts.plain[child] * _COUNT, measure)
         return np.maximum(measure, facts.position[child] * (_COUNT - exact))
 
+    def _codes(self, child: Ints, parent: Ints) -> Flags:
+        """Which pairs hold codes: text that is one by itself, or words that are those of a master,
+        as the logins of users are."""
+        word = self.facts.word[child] & self.masters[parent]
+        codes: Flags = (self.facts.code[child] & self.facts.code[parent]) | word
+        return codes
+
     def _code(self, candidates: Candidates) -> Floats:
         """How many of ten codes two columns have in common."""
-        codes = self.facts.code[candidates.child] & self.facts.code[candidates.parent]
+        codes = self._codes(candidates.child, candidates.parent)
         code: Floats = np.where(codes, np.minimum(candidates.shared / _CODES, 1), 0.0)
         return code
 
@@ -546,7 +561,7 @@ class PairFeatures:
         # A second value settles it.
         sparsity = facts.sparsity[parent] * np.minimum(self.distinct[child], 2)
         # However many tables hold an e-mail address, it is the same one.
-        both = facts.code[child] & facts.code[parent]
+        both = self._codes(child, parent)
         value: Floats = np.clip(np.where(both, sparsity, np.minimum(sparsity, rarity)), 0, 1)
         return value
 

@@ -66,6 +66,7 @@ def with_parts(arrays: ColumnArrays, values: CatalogValues) -> ColumnArrays:
         period=every(arrays.period),
         days=np.append(arrays.days, np.zeros(len(first), dtype=np.bool_)),
         codes=every(arrays.codes),
+        words=every(arrays.words),
         prefix=[*arrays.prefix, *(arrays.prefix[column] for column in first.tolist())],
         estimated=sampled,
         whole=of_whole,
