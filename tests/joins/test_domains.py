@@ -78,24 +78,56 @@ def test_headers_by_year_are_referred_to_together(pile: dovetail.Catalog) -> Non
         assert edge.evidence["orphan"] == 0
 
 
+def test_headers_by_year_are_one_master_together(pile: dovetail.Catalog) -> None:
+    (domain,) = pile.domains("order_lines")
+    parts = [f"erp.sqlite::orders_{year}.order_no" for year in (2021, 2022, 2023)]
+    assert [f"{table}.{name}" for table, name in domain.master.parts] == parts
+    assert (domain.name, domain.master.together) == (
+        "order numbers",
+        "erp.sqlite::orders_2021.order_no and 2 more parts",
+    )
+    (lines,) = (column for column in domain.columns if column.table.name == "order_lines")
+    assert (lines.match_rate, lines.missing) == (1.0, 0)
+    told = run("domains", "order_lines", "-C", str(pile.folder)).stdout
+    assert "made in erp::orders_2021.order_no and 2 more parts" in " ".join(told.split())
+    assert "order_no: order numbers, made here" in pile.show("orders_2023")["domains"]
+
+
+def test_lines_of_years_without_a_header_are_told(tmp_path: Path) -> None:
+    numbers = [[year * 1_000 + 7 * n for n in range(60)] for year in (2021, 2022)]
+    tables = {
+        f"orders_{2021 + at}": pa.table({"order_no": each, "kg": [1.5] * 60})
+        for at, each in enumerate(numbers)
+    }
+    every = [*numbers[0], *numbers[1], 90_001, 90_002]
+    tables["lines"] = pa.table({"order_no": every * 2, "price": [2.5] * 244})
+    (domain,) = dovetail.build(tables, into=tmp_path / "catalog").domains("lines")
+    (lines,) = (column for column in domain.columns if column.table.name == "lines")
+    assert (lines.missing, lines.match_rate) == (2, 0.98361)
+
+
+def test_a_column_that_refers_to_its_own_table_says_so(tmp_path: Path) -> None:
+    numbers = [70_000 + 13 * n for n in range(80)]
+    tables = {
+        "employee": pa.table(
+            {"employee_id": numbers, "manager_id": [numbers[n // 9] for n in range(80)]}
+        ),
+        "shift": pa.table(
+            {"shift": [f"S{n}" for n in range(200)], "employee_id": (numbers * 3)[:200]}
+        ),
+    }
+    (domain,) = dovetail.build(tables, into=tmp_path / "catalog").domains()
+    assert domain.master.name == "employee_id"
+    manager = next(column for column in domain.columns if column.name == "manager_id")
+    assert manager.refers_to == (domain.master.table, "employee_id")
+
+
 def test_parts_that_share_their_keys_are_states_of_one_table(tmp_path: Path) -> None:
     numbers = pa.array(NUMBERS)
     tables = {f"stock_{year}": pa.table({"bin_no": numbers}) for year in (2021, 2022)}
     tables["moves"] = pa.table({"bin_no": NUMBERS * 3, "kg": [1.5] * 360})
     edges = dovetail.build(tables, into=tmp_path / "catalog").joins(least=0.0)
     assert not [edge for edge in edges if edge.evidence.get("part")]
-
-
-def test_days_never_refer_to_a_calendar_for_sure(tmp_path: Path) -> None:
-    days = [f"2024-{month:02d}-{day:02d}" for month in range(1, 13) for day in range(1, 29)]
-    tables = {
-        "calendar": pa.table({"day": days, "holiday": [n % 7 == 0 for n in range(len(days))]}),
-        "stays": pa.table({"stay": [f"S{n}" for n in range(300)], "day": days[:300]}),
-    }
-    edges = dovetail.build(tables, into=tmp_path / "catalog").joins(least=0.0)
-    told = [edge for edge in edges if edge.right.name == "calendar"]
-    assert told
-    assert all(edge.score <= 0.5 and edge.evidence["calendar"] for edge in told)
 
 
 def test_a_key_that_is_a_day_refers_to_its_calendar(tmp_path: Path) -> None:

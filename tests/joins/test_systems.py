@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import dovetail
@@ -141,3 +142,45 @@ def test_codes_of_another_system_join_its_master_instead_of_a_list_that_has_some
         if edge.score > 0.5
     }
     assert sure == {("delivery", "clients", "prefix"), ("licence", "clients", "prefix")}
+
+
+def test_what_a_few_rows_have_in_common_is_no_key(tmp_path: Path) -> None:
+    """A company with one call centre and three stores: each town stands there once by chance."""
+    towns = ["Midway", "Fairview", "Oakdale"]
+    tables = {
+        "call_center": pa.table({"call_center_id": ["CC-0001"], "city": towns[:1]}),
+        "store": pa.table({"store_id": ["ST-0001", "ST-0002", "ST-0003"], "city": towns}),
+        "visit": pa.table({"visit_no": range(90), "city": [towns[n % 3] for n in range(90)]}),
+    }
+    catalog = dovetail.build(tables, into=tmp_path / "catalog")
+    assert catalog.joins() == []
+
+
+@pytest.mark.parametrize("referred", [True, False])
+def test_words_of_a_master_that_its_own_system_refers_to_are_codes(
+    tmp_path: Path, *, referred: bool
+) -> None:
+    """The logins of users stand in every system's tables, elsewhere in small letters. Words that
+    nothing of their own system refers to say less: surnames, streets, brands."""
+    logins = [f"{'ABCDEFGHIJ'[(n + n // 20) % 10]}{x}" for n, x in enumerate(_SURNAMES * 2)]
+    used = [logins[n * 7 % 40] for n in range(300)]
+    own = used if referred else ["NOBODY"] * 300
+    tables: dict[str, Rows] = {"LVLTAB": [("SIGN", "GRADE"), *((login, 3) for login in logins)]}
+    for name in ("RESERV", "BILLS", "SHIFTS", "CLAIMS"):
+        tables[name] = [("NR", "SIGN"), *((9 * n + 4, user) for n, user in enumerate(own))]
+    database(tmp_path / "desk.sqlite", tables)
+    for system, name in (("web", "calls"), ("shop", "returns"), ("lab", "orders")):
+        rows = [(f"{system}-{n * 7919 % 9973}", user.lower()) for n, user in enumerate(used)]
+        database(tmp_path / f"{system}.sqlite", {name: [("ref", "mark"), *rows]})
+    catalog = dovetail.build(
+        *sorted(tmp_path.glob("*.sqlite")),
+        into=tmp_path / "catalog",
+        settings=dovetail.Settings(embedder="none"),
+    )
+    left = {edge.left.name for edge in catalog.joins() if edge.right.name == "LVLTAB"}
+    others = {"calls", "returns", "orders"}
+    assert left & others == (others if referred else set())
+
+
+_SURNAMES = """ROSSI BIANCHI FERRARI RUSSO COLOMBO RICCI MARINO GRECO BRUNO GALLO CONTI COSTA
+GIORDANO MANCINI RIZZO LOMBARDI MORETTI BARBIERI FONTANA SANTORO""".split()  # noqa: SIM905

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -132,3 +134,23 @@ def test_an_update_finds_the_transforms_that_a_rebuild_finds(tmp_path: Path) -> 
     edges = list(JoinGraph.of(grown.reader).edges)
     assert [edge.transform for edge in edges if edge.score > 0.5] == ["zeros"]
     assert edges == list(JoinGraph.of(whole.reader).edges)
+
+
+@pytest.mark.parametrize(("staff", "letter"), [("dipendenti", "M"), ("anst", "E"), ("anst", "X")])
+def test_letters_before_a_number_may_be_of_another_language(
+    tmp_path: Path, staff: str, letter: str
+) -> None:
+    """E of employee, M of Mitarbeiter, where the other system calls them otherwise."""
+    numbers = random.Random(1).sample(range(1001, 1901), 880)
+    with closing(sqlite3.connect(tmp_path / "hr.sqlite")) as hr, hr:
+        hr.execute(f"CREATE TABLE {staff} ({staff}_nr INTEGER PRIMARY KEY, namn TEXT)")
+        hr.executemany(f"INSERT INTO {staff} VALUES (?, ?)", [(n, f"p{n}") for n in numbers])
+    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as shop, shop:
+        shop.execute("CREATE TABLE work_order (order_no TEXT, lead_mechanic TEXT)")
+        mechanics = [*numbers[:399], max(numbers)]
+        rows = [(f"W{n:06d}", f"{letter}{mechanics[n]:06d}") for n in range(400)]
+        shop.executemany("INSERT INTO work_order VALUES (?, ?)", rows)
+    sources = [f"{name}={tmp_path / name}.sqlite" for name in ("hr", "shop")]
+    edges = dovetail.build(*sources, into=tmp_path / "catalog").joins("work_order")
+    found = [(edge.columns, edge.right.name) for edge in edges]
+    assert found == ([] if letter == "X" else [((("lead_mechanic", f"{staff}_nr"),), staff)])

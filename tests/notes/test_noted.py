@@ -8,6 +8,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import dovetail
@@ -131,6 +132,23 @@ def test_a_domain_that_is_none_is_refused_with_a_remedy(
 ) -> None:
     with pytest.raises(UsageError, match=re.escape(says)):
         note(shop.reader, "domains", key, value)
+
+
+def test_a_column_that_refers_on_a_condition_names_no_domain(tmp_path: Path) -> None:
+    orders, invoices = ([first + 7 * n for n in range(200)] for first in (400_003, 900_001))
+    refs = [(orders if n % 2 else invoices)[n * 11 % 200] for n in range(400)]
+    tables = {
+        "orders": pa.table({"order_no": orders, "sum": [n / 7 for n in range(200)]}),
+        "invoices": pa.table({"invoice_no": invoices, "due": [n / 3 for n in range(200)]}),
+        "remarks": pa.table({"ref_type": [n % 2 for n in range(400)], "ref_id": refs}),
+    }
+    catalog = dovetail.build(tables, into=tmp_path / "catalog", settings=SETTINGS)
+    assert {edge.when[0] for edge in catalog.joins("remarks")} == {"ref_type"}
+    with pytest.raises(UsageError, match="is in no key domain: it joins on a condition"):
+        note(catalog.reader, "domains", "documents", "remarks.ref_id")
+    note(catalog.reader, "domains", "remarks.ref_id", "none")
+    catalog.refresh()
+    assert catalog.joins("remarks") == []
 
 
 def test_a_pinned_join_is_one_and_says_so(shop: dovetail.Catalog) -> None:

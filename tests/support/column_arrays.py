@@ -97,7 +97,9 @@ def arrays_of(sets: list[set[int]], tables: list[int], unique: list[bool]) -> Co
         values=held([hashed(values) for values in sets], counts),
         prefix=[""] * count,
         period=np.zeros(count, dtype=np.bool_),
+        days=np.zeros(count, dtype=np.bool_),
         codes=np.zeros(count, dtype=np.bool_),
+        words=np.zeros(count, dtype=np.bool_),
     )
 
 

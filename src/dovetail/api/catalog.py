@@ -560,6 +560,7 @@ class Catalog:
         """The joins that score above `least`, the surest first: of one table, or all of them.
 
         Where each of two columns may refer to the other, that is one join, the surer way round.
+        Joins of days with a calendar, which are no surer than even, are told by `calendar_joins`.
 
         >>> import dovetail
         >>> catalog = dovetail.build("shop.sqlite", into="shop")
@@ -569,6 +570,21 @@ class Catalog:
         graph = self.join_graph()
         edges = graph.edges if table is None else graph.joins(self[table].id, least=least)
         return Joins(each_once(edge for edge in edges if edge.score > least))
+
+    def calendar_joins(self, table: HasId | TableId | str | None = None) -> list[JoinEdge]:
+        """The joins of columns of days with calendars: of one table, or all of them.
+
+        They count where a question asks for what only the calendar knows (weeks, holidays, fiscal
+        periods), and connect no two tables.
+
+        >>> import dovetail
+        >>> catalog = dovetail.build("shop.sqlite", into="shop")
+        >>> catalog.calendar_joins("orders")
+        []
+        """
+        graph = self.join_graph()
+        edges = graph.edges if table is None else graph.joins(self[table].id, calendars=True)
+        return Joins(each_once(edge for edge in edges if edge.by_days))
 
     def domains(self, table: HasId | TableId | str | None = None) -> list[KeyDomain]:
         """The key domains, those of the most columns first: of one table, or all of them.
@@ -661,6 +677,11 @@ class Catalog:
                 for domain in self.domains(shown)
                 for column in domain.columns
                 if column.table == shown.id
+            ],
+            "calendars": [
+                f"{edge.columns[0][0]}: a day of {edge.right}.{edge.columns[0][1]}"
+                for edge in self.calendar_joins(shown)
+                if edge.left == shown.id
             ],
         }
 

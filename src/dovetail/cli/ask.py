@@ -323,7 +323,8 @@ def print_set(result: TableSet) -> None:
         joins = rich_table("join", "score", "kind")
         for edge in result.joins:
             condition = edge.brief(result.names or None)
-            joins.add_row(condition, sureness(edge.score), edge.cardinality)
+            kind = f"{edge.cardinality}, days of a calendar" if edge.by_days else edge.cardinality
+            joins.add_row(condition, sureness(edge.score), kind)
         screen.print(joins)
     if result.alternatives:
         others = rich_table("or did you mean", "probability", "why")

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from dovetail.domain import Column, DeclaredKeys, Description, JoinEdge, Table
     from dovetail.notes.notes import Remark
 
-# Characters of a sample query that a line shows.
-_SAMPLE = 120
+# Characters of a sample query that a line shows, and the score above which joins are shown.
+_SAMPLE, _USUAL = 120, 0.5
 
 
 def show(
@@ -63,6 +63,7 @@ def show(
         *opened.reader.usage.lines(details.id),
         family.words(details.id) if family else "",
         *shown["domains"],
+        *shown["calendars"],
     ]
     for line in filter(None, lines):
         print_line(line)
@@ -129,7 +130,7 @@ def joins(
     ] = None,
     least: Annotated[
         float, typer.Option(metavar="SCORE", help="Joins that score above this.")
-    ] = 0.5,
+    ] = _USUAL,
     catalog: CatalogOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -148,7 +149,7 @@ def joins(
             )
         notes = opened.path_notes(edges, start)
     else:
-        edges = opened.joins(table, least=least)
+        edges = _with_calendars(opened, table, least)
     checks: list[JoinCheck | None] = [None] * len(edges)
     if other is not None:
         end = opened[other].id
@@ -181,6 +182,14 @@ def joins(
         _print_check(edge, check)
     for each in notes:
         print_line(f"Note: {each}.")
+
+
+def _with_calendars(opened: Catalog, table: str | None, least: float) -> list[JoinEdge]:
+    """The joins that score above a bound, then those of days with calendars, if no more than the
+    usual sureness was asked for."""
+    edges = opened.joins(table, least=least)
+    calendars = opened.calendar_joins(table) if least <= _USUAL else []
+    return [*edges, *(edge for edge in calendars if edge not in edges)]
 
 
 def _print_check(edge: JoinEdge, check: JoinCheck | None) -> None:
@@ -219,14 +228,18 @@ def domains(
         print_json({"catalog": str(opened.folder), "domains": listed})
         return
     for domain in found:
-        made = f"{len(domain.columns)} columns, made in {domain.master}"
+        made = f"{len(domain.columns)} columns, made in {domain.master.together}"
         print_line(f"{domain.name}: {made}; they match {domain.normal_form}")
-        masters = set(map(str, domain.masters.values()))
+        masters = {
+            f"{table}.{name}"
+            for master in domain.masters.values()
+            for table, name in (*master.parts, (master.table, master.name))
+        }
         listing = rich_table("column", "refers to", "match rate", "without a partner")
         for column in domain.columns:
             refers = column.refers_to
             to = f"{refers[0]}.{refers[1]} {transform_words(column.transform)}" if refers else ""
-            if to.strip() == str(domain.master):
+            if to.strip() == str(domain.master) or refers in domain.master.parts:
                 to = "it"
             lacking = (
                 f"{column.missing:,} {' '.join(column.examples[:3])}" if column.missing else ""
@@ -338,7 +351,7 @@ def _join_reasons(edge: JoinEdge, opened: Catalog) -> str:
         ("names_only" in evidence, "by name only"),
         ("composite" in evidence, "unique together only"),
         ("self" in evidence, "self-reference"),
-        (evidence.get("calendar", 0) > 0, "days of a calendar"),
+        (edge.by_days, "days of a calendar"),
         (evidence.get("part", 0) > 0, "one of several parts"),
         (evidence.get("name", 0) >= 0.5, "named after it"),
         (evidence.get("value", 0) >= 0.5, "distinctive values"),

@@ -114,6 +114,12 @@ class JoinEdge:
         where = [self._where("IN", f"{ends[self.when_right]}.")] if self.when else []
         return " AND ".join(equal + where)
 
+    @property
+    def by_days(self) -> bool:
+        """Whether it holds days equal to those of a calendar, which says nothing of whether the two
+        tables belong together: it is never surer than even."""
+        return self.evidence.get("calendar", 0) > 0
+
     def brief(self, names: Mapping[TableId, str] | None = None) -> str:
         """The condition with the transform in words, which is shorter than SQL, if there is one.
 
@@ -224,7 +230,8 @@ class DomainColumn:
 
     `refers_to` is the column that it refers to, None for a master that refers to none; `transform`
     is what must be done before the two match, `match_rate` the share of its rows that find a
-    partner there, and `missing` how many of its values find none, with `examples`.
+    partner there, and `missing` how many of its values find none, with `examples`. `parts` are the
+    columns, itself among them, that hold the keys of one table together: of headers by year, say.
 
     >>> DomainColumn(TableId("erp", "orders"), "customer_no", match_rate=0.98).match_rate
     0.98
@@ -237,9 +244,16 @@ class DomainColumn:
     match_rate: float = 1.0
     missing: int = 0
     examples: tuple[str, ...] = ()
+    parts: tuple[tuple[TableId, str], ...] = ()
 
     def __str__(self) -> str:
         return f"{self.table}.{self.name}"
+
+    @property
+    def together(self) -> str:
+        """The column, with in how many more tables the rest of its keys are."""
+        rest = len(self.parts) - 1
+        return f"{self} and {count(rest, 'more part')}" if rest > 0 else str(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The column as JSON has it."""
@@ -253,6 +267,7 @@ class DomainColumn:
             "match_rate": self.match_rate,
             "values_without_partner": self.missing,
             "examples": list(self.examples),
+            "parts": [f"{table}.{name}" for table, name in self.parts],
         }
 
 
@@ -282,11 +297,16 @@ class KeyDomain:
         words = {transform_words(column.transform) for column in self.columns} - {""}
         return "; ".join(sorted(words)) or "as they are"
 
+    def is_master(self, column: DomainColumn) -> bool:
+        """Whether a column is the master, or a part of it."""
+        master = (self.master.table, self.master.name)
+        return (column.table, column.name) in (master, *self.master.parts)
+
     def told_of(self, column: DomainColumn) -> str:
         """What a column holds and where that is made, what must be done before it matches, and what
         finds no partner, in a line."""
-        here = (column.table, column.name) == (self.master.table, self.master.name)
-        where = "made here" if here else f"made in {self.master}"
+        here = self.is_master(column)
+        where = f"made {'here' if here else f'in {self.master.together}'}"
         examples = f" ({', '.join(column.examples[:3])})" if column.examples else ""
         missing = (
             f"{column.missing:,} of them without a partner{examples}" if column.missing else ""

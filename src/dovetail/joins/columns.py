@@ -30,6 +30,7 @@ from dovetail.domain.sql import PUNCTUATION
 from dovetail.domain.tables import NUMBERS, TIMES
 from dovetail.engines.passes import Elsewhere, Passes, Workers, opened_here
 from dovetail.hashing import Hashes
+from dovetail.joins.calendars import covers_days
 from dovetail.joins.parts import find_parts, merged
 from dovetail.joins.sketches import SetFacts, SketchLookup, holding, ranges_of, set_facts
 from dovetail.names.codes import are_codes
@@ -59,6 +60,7 @@ _SOME, _LONG, _SPARSE = 10, 100_000, 0.25
 _NUMBERED = re.compile(r"[A-Za-z]*(\d{1,18})")
 _GONE = str.maketrans("", "", PUNCTUATION)
 _LETTERS = re.compile(r"[^\W\d_]*")
+_WORD = r"^\S{4,}$"
 # Tables with no more rows than these say nothing by their values.
 HARDLY_ANY = 5
 
@@ -89,7 +91,7 @@ DEFAULT_THRESHOLDS = Thresholds()
 # Those of its arrays that have an entry for each column.
 _PER_COLUMN = (
     *("table", "position", "first", "number", "text", "filled", "distinct", "unique", "key"),
-    *("low", "high", "period", "codes"),
+    *("low", "high", "period", "days", "codes", "words"),
 )
 
 
@@ -98,18 +100,19 @@ class ColumnArrays:
     """Tables and their columns. Per table: `ids`, `rows`, `table_labels` and `estimated`. Per
     column: the rest. A label stands for a cryptic name, and is empty for none.
 
-    `table` is the number of a column's table, `position` its index there, `first` flags the first
-    column of each but for those before it that are the same in all rows. `called` is its name
-    without a prefix that nearly all columns of its table have. `number` flags columns of numbers,
-    `text` those that the source keeps as something else: padded, or behind a prefix. `filled`
-    counts the rows with a value; `low` and `high` are NaN unless the column holds numbers, or text
-    that reads as such, behind letters or not. `key` columns are unique but for a few rows entered
-    twice. `values` are the distinct values of each. `period` flags days and months. `codes` flags
-    text that chance does not make twice, such as policy numbers and e-mail addresses: it means the
-    same wherever it occurs. `estimated` flags
-    tables that only a sample was read of, and is None if all were read whole. `prefix` are the
-    letters that a column's smallest value begins with. `whole` is the number of the table that each
-    table is a part of, its own for one that is kept in parts, else -1.
+    `table` is the number of a column's table, `position` its index there, `first` flags the
+    first column of each but for those before it that are the same in all rows. `called` is its
+    name without a prefix that nearly all columns of its table have. `number` flags columns of
+    numbers, `text` those that the source keeps as something else: padded, or behind a prefix.
+    `filled` counts the rows with a value; `low` and `high` are NaN unless the column holds
+    numbers, or text that reads as such, behind letters or not. `key` columns are unique but for
+    a few rows entered twice. `values` are the distinct values of each. `period` flags days and
+    months, `days` those of a calendar: each row has another, and hardly one is left out.
+    `codes` flags text that chance does not make twice, such as policy numbers and e-mail
+    addresses: it means the same wherever it occurs; `words` flags text of one word in each row.
+    `estimated` flags tables that only a sample was read of, and is None if all were read whole.
+    `prefix` are the letters that a column's smallest value begins with. `whole` is the number
+    of the table that each table is a part of, its own for one that is kept in parts, else -1.
     """
 
     ids: Sequence[TableId]
@@ -129,7 +132,9 @@ class ColumnArrays:
     high: Floats
     values: ValueSets
     period: Flags
+    days: Flags
     codes: Flags
+    words: Flags
     prefix: Sequence[str]
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     table_labels: Sequence[str] | None = None
@@ -227,6 +232,7 @@ class ColumnArrays:
         # lacks the column may have.
         credible = (~sampled[table] | unique) & (columns["kept"].to_numpy() == distinct)
         passes = passes or ValuePasses(CatalogValues(catalog))
+        period = _periods(columns, filled)
         called, table_labels, column_labels = labelled(catalog)
         return cls(
             ids=catalog.ids,
@@ -248,8 +254,10 @@ class ColumnArrays:
             low=_ends(columns, number, "minimum"),
             high=_ends(columns, number, "maximum"),
             values=ValueSets(passes, np.arange(len(table))),
-            period=_periods(columns, filled),
+            period=period,
+            days=_days(columns, period & unique),
             codes=_codes(columns["examples"], number, distinct) | _long_numbers(columns, distinct),
+            words=~number & (_share_like(columns["examples"].combine_chunks(), _WORD) == 1.0),
             prefix=[_letters(text) for text in columns["minimum"].to_pylist()],
             thresholds=thresholds.resolved(catalog),
         )
@@ -475,6 +483,16 @@ def _periods(columns: pa.Table, filled: Ints) -> Flags:
             continue
         ends = kinds[column] not in NUMBERS or bool(_PERIOD.fullmatch(high[column] or ""))
         flags[column] = ends and all(map(_PERIOD.fullmatch, examples[column].as_py()))
+    return flags
+
+
+def _days(columns: pa.Table, periods: Flags) -> Flags:
+    """Which of some columns of days or months have hardly a day left out."""
+    ends = columns["minimum"].to_pylist(), columns["maximum"].to_pylist()
+    distinct = columns["distinct"].to_pylist()
+    flags = np.zeros(len(periods), dtype=np.bool_)
+    for column in np.flatnonzero(periods).tolist():
+        flags[column] = covers_days(ends[0][column], ends[1][column], distinct[column])
     return flags
 
 

@@ -146,7 +146,7 @@ def _citation_of(
     edge: JoinEdge, citations: dict[tuple[TableId, str], list[_Citation]]
 ) -> _Citation | None:
     """What names the key that an edge of one column refers to."""
-    if len(edge.columns) > 1 or edge.evidence.get("calendar"):
+    if len(edge.columns) > 1 or edge.by_days:
         return None
     ((own, other),) = edge.columns
     for citation in citations.get((edge.left, own), ()):

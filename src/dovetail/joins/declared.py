@@ -251,7 +251,7 @@ def _reweighed(
     evidence = edge.evidence
     if len(edge.columns) != 1 or "key" not in evidence or any(name in evidence for name in _APART):
         return edge
-    if evidence.get("calendar"):  # whatever is declared of a calendar, a day refers to no row of it
+    if edge.by_days:  # whatever is declared of a calendar, a day refers to no row of it
         return edge
     ((own, other),) = edge.columns
     shift = 0.0

@@ -11,13 +11,21 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from dovetail.arrays import Encoded, Flags, Floats, Ints, once
+from dovetail.arrays import Encoded, Flags, Floats, Ints, firsts, once
 from dovetail.joins.candidates import Candidates
 from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.sketches import commonness
 from dovetail.names.references import References, abbreviates
 from dovetail.names.table_name import CopyMarks, entity
-from dovetail.names.words import Words, counts, has_id_word, identifies, is_language, is_position
+from dovetail.names.words import (
+    Words,
+    core,
+    counts,
+    has_id_word,
+    identifies,
+    is_language,
+    is_position,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +40,7 @@ class JoinWeights:
     measure: float = 3.0  # the child is a number without an id-word: rank, year, count
     orphan: float = 10.0  # per unit of rows without a parent: 5% of noise cost half a nat
     repeat: float = 5.0  # per unit of key rows entered twice: 10% cost half a nat
+    few: float = 4.0  # the parent is no key of its table, only unique in a handful of rows
     cover: float = 0.5  # per e-fold of the parent's values unused: prefer the one in use
     convention: float = 2.0  # the same naming convention, one nat either way around neutral
     exact: float = 0.5  # the same column name to the letter: breaks ties between competitors only
@@ -51,6 +60,9 @@ class JoinWeights:
     clash: float = 6.0  # two tables of one name in one database: as good as excluded
     turned: float = 20.0  # of two keys that hold each other's values the weaker is no parent
     proof: float = 5.0  # nats at which a chance inclusion is out of the question
+    later: float = (
+        0.5  # of a table's days, at most, those that it is not named after or begins with
+    )
     apart: float = 3.0  # the tables are of two databases, and values say nothing
     least: float = -1.0  # the logit below which a candidate neither becomes an edge nor competes
 
@@ -68,10 +80,14 @@ _NEAR, _CROWD = 0.02, 8
 _SOME = 4
 # How much more than a number of any other name one that is called a count is a measure.
 _COUNT = 2.0
+# Values from which on a column is not unique for want of rows.
+_FEW = 20
 # Codes in common that are no chance, and the share of rows that the key of a subtype must find.
 _CODES, _ALL_ROWS = 10, 0.95
 # The share of rows that must be in a key for them to miss its gaps, and nats that settle it.
 _ALL_IN, _GAPS = 0.99, 20.0
+# Distinct words from which on a column may hold codes of a master.
+_SEVERAL = 8
 # Columns that a table of texts by language has at most.
 _TEXTS = 5
 # Twice the sparsity above which values are distinctive.
@@ -113,13 +129,16 @@ class ColumnFacts:
     # As child or parent.
     rarity: Floats  # how few tables hold its values
     code: Flags  # its values mean the same thing wherever they stand
+    word: Flags  # each value is one word, and there are several
     period: Flags  # it holds days or months, and is not called a key of them
     day: Flags  # it holds days or months
+    calendar: Flags  # it holds the days of a calendar
     names_key: Flags  # its name has an id-word
     counter: Flags  # it stands first and is unique: its table's own numbers
     # As a child.
     own: Floats  # how far it is its own table's key
     plain: Floats  # it is a number without an id-word
+    first_day: Floats  # 1 for the day its table is named in or has first, a half for the next
     counts: Flags  # it is called a count of something
     position: Flags  # it is called the place of a row among others, such as a line's number
     # As a parent.
@@ -128,6 +147,7 @@ class ColumnFacts:
     own_key: Floats  # how far a reference to what it is called is one to its table
     own_name: Floats  # how far it is named after its own table
     repeat: Floats  # share of its rows whose value is another's too
+    few: Floats  # how far it is unique for want of rows: no key of its table, and few values
 
     @classmethod
     def of(
@@ -153,8 +173,11 @@ class ColumnFacts:
         return cls(
             rarity=information.rarity,
             code=arrays.codes,
+            word=arrays.words & (arrays.distinct >= _SEVERAL),
             period=arrays.period & ~key_word,
             day=arrays.period,
+            calendar=arrays.days,
+            first_day=_first_days(arrays, own_name > 0),
             names_key=id_word,
             counter=first & arrays.unique,
             own=arrays.key * np.clip(3 * own_name - 1, 0, 1) * np.where(first, 1, 0.5),
@@ -167,6 +190,7 @@ class ColumnFacts:
             own_key=(0.5 + 0.5 * np.minimum(2 * key, 1)) * (0.8 + 0.2 * own_name),
             own_name=own_name,
             repeat=1 - arrays.distinct / np.maximum(arrays.filled, 1),
+            few=np.clip(1 - 2 * key, 0, 1) * np.clip(1 - arrays.distinct / _FEW, 0, 1),
         )
 
 
@@ -182,12 +206,14 @@ class Features:
     cover: Floats  # share of the parent's values in use
     orphan: Floats  # share of the child's rows without a parent
     repeat: Floats  # share of the parent's rows whose key is another's too
+    few: Floats  # the parent is unique for want of rows alone
     convention: Floats  # likeness of the two tables' naming conventions
     exact: Floats  # the column names are equal to the letter
     copy: Floats  # the parent's table is a copy by its name, and the child's is not
     source: Floats  # both tables are of one source, where sources count
     across: Floats  # they are of two, where sources count
-    calendar: Floats  # the child holds days or months, which every calendar has
+    day: Floats  # the child holds days or months, and is called no key of them
+    calendar: Floats  # and the parent those of a calendar; 1 for the first day that its table has
     number: Floats  # the child holds numbers, and no letters before them
     prefix: Floats  # the child's letters in front of a number abbreviate what the parent is about
     fit: Floats  # two sequences of numbers end at the same number, and no other key does
@@ -227,14 +253,18 @@ def local_logits(features: Features) -> Floats:
         - w.across * features.across * (1 + unproved)
         + w.code * features.code
         - w.repeat * features.repeat
+        - w.few * features.few
         + w.fit * features.fit * (1 - features.name)
         + w.prefix * features.prefix
         + w.cover * np.log(features.cover)
         + w.convention * (features.convention - 0.5)
     )
-    # A day is in every calendar: that says nothing of whether the two belong together.
-    capped: Floats = np.where(features.calendar > 0, np.minimum(logit, 0.0), logit)
-    return capped
+    # A day is in every calendar: that says nothing of whether the two belong together. Of the own
+    # system's it is kept all the same, and days refer to nothing else.
+    own = np.where(features.source > 0, -w.orphan * features.orphan, -np.inf)
+    by_days = np.clip(logit, own, 0.0) - w.later * (1 - features.calendar)
+    by_days = np.where(features.calendar > 0, by_days, -np.inf)
+    return np.where(features.day > 0, by_days, logit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,8 +373,9 @@ class PairFeatures:
     running: RunningNumbers
     behind_letters: Flags
     prefixes: Encoded[str]
-    abouts: Encoded[Words]
+    abouts: Encoded[tuple[Words, Words]]
     sources_count: bool
+    masters: Flags
 
     @classmethod
     def of_columns(
@@ -353,8 +384,10 @@ class PairFeatures:
         information: ValueInformation,
         conventions: Floats | None = None,
         running: RunningNumbers | None = None,
+        masters: Flags | None = None,
     ) -> PairFeatures:
-        """`conventions` are the tables', where the columns are not all that these have."""
+        """`conventions` are the tables', where the columns are not all that these have; `masters`
+        are keys whose words are codes (`transforms.masters`)."""
         names = Encoded.of(arrays.spoken_columns)
         references = References.of(names, arrays.spoken_tables)
         return cls(
@@ -373,8 +406,9 @@ class PairFeatures:
             behind_letters=arrays.number
             & np.array([bool(p) for p in arrays.prefix], dtype=np.bool_),
             prefixes=Encoded.of(arrays.prefix),
-            abouts=Encoded.of([entity(name) for name in arrays.spoken_tables]),
+            abouts=_abouts(arrays),
             sources_count=bool(arrays.thresholds.sources),
+            masters=np.zeros(len(arrays), dtype=np.bool_) if masters is None else masters,
         )
 
     def upper_bounds(self, child: Ints, parent: Ints) -> Features:
@@ -399,7 +433,7 @@ class PairFeatures:
         value[(self.distinct[child] < _SOME) & ~number & (name == 0)] = 0.0
         across = self._across(*tables)
         role = self.references.by_role(child, tables[1])
-        both = facts.code[child] & facts.code[parent]
+        both = self._codes(child, parent)
         named = np.where(role, 0, 1 - to_table)
         exact = (self.names[child] == self.names[parent]).astype(np.float64)
         # Called as the key is that it is found in, a number is no measure: by an id-word, or to the
@@ -417,7 +451,7 @@ class PairFeatures:
         code = np.where(partial, 0.0, self._code(candidates))
         masters = across * np.where(both & ~number, code, 0)
         # Codes may read as months, as some of their list do, where the names are the same.
-        calendar = facts.period[child] | ((facts.day[child] != facts.day[parent]) & (name == 0))
+        day = facts.period[child] | ((facts.day[child] != facts.day[parent]) & (name == 0))
         features = Features(
             name=name,
             value=value,
@@ -427,12 +461,14 @@ class PairFeatures:
             cover=candidates.shared / self.distinct[parent],
             orphan=1 - candidates.rows / self.filled[child],
             repeat=facts.repeat[parent],
+            few=facts.few[parent],
             convention=np.where(across > 0, np.maximum(convention, NEUTRAL), convention),
             exact=exact,
             copy=np.maximum(self.copies.copied(*tables), self._of_texts(*tables)),
             source=self.sources_count - across,
             across=across,
-            calendar=calendar.astype(np.float64),
+            day=day.astype(np.float64),
+            calendar=np.where(day & facts.calendar[parent], facts.first_day[child], 0.0),
             number=(number & ~self.behind_letters[child]).astype(np.float64),
             prefix=self._prefix(child, parent),
             fit=none,
@@ -447,7 +483,7 @@ class PairFeatures:
     ) -> Floats:
         """How far each child is a number that refers to nothing, given how far its name says so."""
         child, parent, facts = candidates.child, candidates.parent, self.facts
-        both = facts.code[child] & facts.code[parent]
+        both = self._codes(child, parent)
         # Numbers that only match because letters were cut on the other side may be hours.
         cut = self.behind_letters[parent] & ~self.behind_letters[child]
         measure = np.where(both & ~cut, 0, by_name)
@@ -455,9 +491,16 @@ class PairFeatures:
         measure = np.where(facts.counts[child], facts.plain[child] * _COUNT, measure)
         return np.maximum(measure, facts.position[child] * (_COUNT - exact))
 
+    def _codes(self, child: Ints, parent: Ints) -> Flags:
+        """Which pairs hold codes: text that is one by itself, or words that are those of a master,
+        as the logins of users are."""
+        word = self.facts.word[child] & self.masters[parent]
+        codes: Flags = (self.facts.code[child] & self.facts.code[parent]) | word
+        return codes
+
     def _code(self, candidates: Candidates) -> Floats:
         """How many of ten codes two columns have in common."""
-        codes = self.facts.code[candidates.child] & self.facts.code[candidates.parent]
+        codes = self._codes(candidates.child, candidates.parent)
         code: Floats = np.where(codes, np.minimum(candidates.shared / _CODES, 1), 0.0)
         return code
 
@@ -485,12 +528,12 @@ class PairFeatures:
         def compare(prefix: Ints, about: Ints) -> Floats:
             letters, abouts = self.prefixes.dictionary, self.abouts.dictionary
             pairs = zip(prefix.tolist(), about.tolist(), strict=True)
-            return np.array([abbreviates(letters[p], abouts[a]) for p, a in pairs])
+            return np.array([abbreviates(letters[p], *abouts[a]) for p, a in pairs])
 
         far = np.zeros(len(child))
         some = np.flatnonzero(self.behind_letters[child])
         prefixes = self.prefixes.codes[child[some]], len(self.prefixes.dictionary)
-        abouts = self.abouts.codes[self.table[parent[some]]], len(self.abouts.dictionary)
+        abouts = self.abouts.codes[parent[some]], len(self.abouts.dictionary)
         far[some] = once(compare, prefixes, abouts)
         return far
 
@@ -518,7 +561,7 @@ class PairFeatures:
         # A second value settles it.
         sparsity = facts.sparsity[parent] * np.minimum(self.distinct[child], 2)
         # However many tables hold an e-mail address, it is the same one.
-        both = facts.code[child] & facts.code[parent]
+        both = self._codes(child, parent)
         value: Floats = np.clip(np.where(both, sparsity, np.minimum(sparsity, rarity)), 0, 1)
         return value
 
@@ -529,6 +572,24 @@ class PairFeatures:
             (left, len(self.conventions)),
             (right, len(self.conventions)),
         )
+
+
+def _first_days(arrays: ColumnArrays, named: Flags) -> Floats:
+    """How early each column of days is in its table, those `named` after it before others."""
+    days = np.flatnonzero(arrays.period)
+    days = days[np.lexsort((arrays.position[days], ~named[days], arrays.table[days]))]
+    starts = firsts(arrays.table[days])
+    place = np.arange(len(days)) - np.repeat(starts, np.diff(np.append(starts, len(days))))
+    early = np.zeros(len(arrays))
+    early[days] = 1 / (1 + place)
+    return early
+
+
+def _abouts(arrays: ColumnArrays) -> Encoded[tuple[Words, Words]]:
+    """What the table of each column is about, and what the column is called."""
+    tables = [entity(name) for name in arrays.spoken_tables]
+    columns = map(core, arrays.spoken_columns)
+    return Encoded.of([(tables[t], c) for t, c in zip(arrays.table.tolist(), columns, strict=True)])
 
 
 def _tables_of_texts(arrays: ColumnArrays) -> Flags:

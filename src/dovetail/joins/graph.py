@@ -60,9 +60,13 @@ class JoinGraph:
                 best.setdefault((left, right) if left < right else (right, left), score)
         return best
 
-    def joins(self, table: TableId | str, *, least: float = JOINABLE) -> list[JoinEdge]:
-        """The edges at a table that score above `least`, the surest first."""
-        return [edge for edge in self._edges_at(self._find(table)) if edge.score > least]
+    def joins(
+        self, table: TableId | str, *, least: float = JOINABLE, calendars: bool = False
+    ) -> list[JoinEdge]:
+        """The edges at a table that score above `least`, the surest first; and then those with
+        `calendars`, which are never so sure."""
+        here = self._edges_at(self._find(table))
+        return [edge for edge in here if edge.score > least or (calendars and edge.by_days)]
 
     def _edges_at(self, table: TableId) -> Iterator[JoinEdge]:
         return map(self.edges.__getitem__, self._at[table])

@@ -62,7 +62,7 @@ def find_parts(records: Records) -> list[Parts]:
             keys = [[place[name] for place in places] for name in places[0]]
             keys = [columns for columns in keys if eligible[columns].all()]
             if keys:
-                found.append(Parts(_whole([ids[t] for t in tables]), tables, keys))
+                found.append(Parts(whole_of([ids[t] for t in tables]), tables, keys))
     return found
 
 
@@ -77,8 +77,10 @@ def _eligible(records: Records) -> Flags:
     return eligible
 
 
-def _whole(ids: Sequence[TableId]) -> TableId:
+def whole_of(ids: Sequence[TableId]) -> TableId:
     """What a table in parts is called: what the names of its parts have in common."""
+    if len(ids) == 1:
+        return ids[0]
     first, last = min(table.name for table in ids), max(table.name for table in ids)
     front = _common(first, last).rstrip(_BETWEEN)
     names = [table.name[::-1] for table in ids]

@@ -22,6 +22,7 @@ from dovetail.joins.features import (
     Features,
     PairFeatures,
     UpperBounds,
+    local_logits,
     value_information,
 )
 
@@ -34,6 +35,8 @@ _BESIDE = {CUT: (PUNCTUATED, ZEROS), PUNCTUATED: (CASE,)}
 LEAST_ROWS, _FEWEST = 0.9, 4
 # Distinct values that say something by themselves.
 _MANY = 10
+# Words of a master, and tables of its own system that refer to it, at least.
+_MANY_WORDS, _SEVERAL_TABLES = 20, 2
 # How much larger than the most of its numbers the largest is, for it to be far out.
 _FAR_OUT = 1.5
 # The share of all numbers between its ends that a key of sparse numbers has, at most.
@@ -53,7 +56,28 @@ def all_candidates(
         for form in FORMS
         if any(rung(each.transform) in form for _, each in normalized)
     ]
-    return [search(each, conventions) for each in rungs]
+    first = search(rungs[0], conventions)
+    known = masters(arrays, first)
+    if known.any():
+        own = PairFeatures.of_columns(arrays, value_information(arrays), conventions, masters=known)
+        first = replace(first, features=own.of(first.candidates))
+    return [first, *(search(each, conventions, known[each.column]) for each in rungs[1:])]
+
+
+def masters(arrays: ColumnArrays, found: WeighedCandidates) -> Flags:
+    """Keys of many words that several tables of their own system surely refer to.
+
+    Such words are codes, wherever they stand: the logins of users, which each system writes down.
+    What many tables hold says little by itself, and of a key that many refer to nothing else is to
+    be expected.
+    """
+    child, parent, said = found.candidates.child, found.candidates.parent, found.features
+    sure = (local_logits(said) > 0) & (said.source > 0) & (said.day == 0)
+    sure &= arrays.words[parent] & arrays.key[parent] & (arrays.distinct[parent] >= _MANY_WORDS)
+    sure &= arrays.table[child] != arrays.table[parent]
+    tables = np.unique(np.stack([parent[sure], arrays.table[child[sure]]]), axis=1)[0]
+    flags: Flags = np.bincount(tables, minlength=len(arrays)) >= _SEVERAL_TABLES
+    return flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +206,13 @@ def together(parts: Sequence[WeighedCandidates]) -> WeighedCandidates:
     )
 
 
-def search(columns: NormalizedColumns, conventions: Floats) -> WeighedCandidates:
+def search(
+    columns: NormalizedColumns, conventions: Floats, masters: Flags | None = None
+) -> WeighedCandidates:
     """The candidates among columns in one normal form, with their features."""
     arrays, changed = columns.arrays, columns.changed
     information = value_information(arrays)
-    features = PairFeatures.of_columns(arrays, information, conventions)
+    features = PairFeatures.of_columns(arrays, information, conventions, masters=masters)
     as_is = not changed.any()
     bounds = UpperBounds(features, running=bool(arrays.thresholds.sources))
     if as_is:

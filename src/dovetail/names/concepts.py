@@ -13,6 +13,8 @@ from importlib.resources import files
 # One thing a line: English first, then other languages, singular, without accents. What companies
 # keep tables of comes before the line of dashes, other notions after it.
 _FILE, _END = "glossary.txt", "--"
+# Letters of a word that may stand for it.
+_SHORT = 4
 
 
 @cache
@@ -74,6 +76,21 @@ def _singulars(word: str) -> Iterator[str]:
     for ending, instead in _PLURALS:
         if len(word) > 4 and word.endswith(ending):
             yield word.removesuffix(ending) + instead
+
+
+@lru_cache(maxsize=1 << 14)
+def other_words(word: str) -> tuple[str, ...]:
+    """All words for the thing that a word is for, or that it alone is short for; none for others.
+
+    >>> "mitarbeiter" in other_words("anst"), other_words("comp")
+    (True, ())
+    """
+    things = _things()
+    thing = thing_of(word)
+    if thing is None and len(word) >= _SHORT:
+        possible = {number for other, number in things.items() if other.startswith(word)}
+        thing = possible.pop() if len(possible) == 1 else None
+    return () if thing is None else tuple(_glossary()[0][thing])
 
 
 def same_thing(one: str, other: str) -> bool:

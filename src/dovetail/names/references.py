@@ -12,11 +12,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 
 from dovetail.arrays import Encoded, Flags, Floats, Ints, encode_by, found_in, numbered, once
-from dovetail.names.concepts import same_thing, thing_of
+from dovetail.names.concepts import other_words, same_thing, thing_of
 from dovetail.names.table_name import entity
 from dovetail.names.words import PREPOSITIONS, Words, core, is_people, is_role
 
@@ -82,16 +83,23 @@ def abbreviations(name: Words) -> Iterator[str]:
                 yield name[0][:front] + between + name[-1][:back]
 
 
-def abbreviates(letters: str, about: Words) -> float:
-    """How far letters in front of a number say what it is of: by a word's beginning, or initials.
+def abbreviates(letters: str, about: Words, key: Words = ()) -> float:
+    """How far letters in front of a number say what it is of: by the beginning of a word of the
+    table, or of its key's name, or initials; or of a word for the same in another language.
 
     >>> [abbreviates(letters, ("employee",)) for letters in ("emp", "e", "x")]
     [1.0, 0.7, 0.0]
+    >>> [abbreviates(letters, ("dipendente",), ("matricola",)) for letters in ("m", "emp", "x")]
+    [0.7, 0.7, 0.0]
     """
+    if not letters:
+        return 0.0
+    sure = 1.0 if len(letters) > 1 else 0.7
     first = "".join(word[0] for word in about)
-    if letters and (letters == first or any(word.startswith(letters) for word in about)):
-        return 1.0 if len(letters) > 1 else 0.7
-    return 0.0
+    if letters == first or any(word.startswith(letters) for word in (*about, *key)):
+        return sure
+    others = chain.from_iterable(map(other_words, about))
+    return _SAME_THING * sure if any(word.startswith(letters) for word in others) else 0.0
 
 
 def is_short_for(letters: str, word: str) -> bool:

@@ -435,18 +435,24 @@ def note(catalog: CatalogReader, section: str, key: str, value: str) -> tuple[Pa
 
 
 def _require_joined(catalog: CatalogReader, wanted: DomainNote) -> None:
-    """Refuse to name the domain of a column that no join makes part of one."""
-    pins = read_notes(catalog).pins
-    for edge in (*pins, *stored_edges(catalog)):
-        ends = {(edge.left, a) for a, _ in edge.columns} | {
-            (edge.right, b) for _, b in edge.columns
-        }
-        if edge.score > JOINABLE and (wanted.table, wanted.column) in ends:
-            return
-    raise UsageError(
-        f"{wanted.table}.{wanted.column} is in no key domain, for no join is known of it; pin one "
-        "with dovetail note pin first"
-    )
+    """Refuse a column that no join makes part of a domain, and to name one where joins are of
+    another kind."""
+    from dovetail.joins.domains import makes_domain  # few notes need it, and it loads much
+
+    column = (wanted.table, wanted.column)
+    every = (*read_notes(catalog).pins, *stored_edges(catalog))
+    joins = [edge for edge in every if edge.score > JOINABLE and column in _ends(edge)]
+    if not joins:
+        raise UsageError(
+            f"{wanted.table}.{wanted.column} is in no key domain, for no join is known of it; pin "
+            "one with dovetail note pin first"
+        )
+    if wanted.name and not any(map(makes_domain, joins)):
+        raise UsageError(
+            f"{wanted.table}.{wanted.column} is in no key domain: it joins on a condition, with "
+            f"other columns, by its name alone or by days, as in {joins[0].pairs}; pin a join by "
+            "this column with dovetail note pin first"
+        )
 
 
 def forget(catalog: CatalogReader, key: str, sections: Sequence[str] = SECTIONS) -> list[str]:

@@ -17,7 +17,7 @@ that is sure or there is no model, else `llm`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 
@@ -34,12 +34,13 @@ from dovetail.domain import (
 )
 from dovetail.errors import MissingModelError, UsageError
 from dovetail.families.family import Role
+from dovetail.joins.calendars import calendars_of
 from dovetail.joins.graph import JOINABLE, shared_parent
 from dovetail.plugins import RETRIEVERS, load, names
 from dovetail.ports import LLM, Retriever
 from dovetail.retrieve.cautions import with_cautions
 from dovetail.retrieve.choose import choose, cut, noted_by_people, one_of_each, without_companions
-from dovetail.retrieve.connect import ConnectedSet, Connector, LinkGraph
+from dovetail.retrieve.connect import ConnectedSet, Connector, LinkGraph, Pair
 from dovetail.retrieve.doubt import Doubt, Doubter
 from dovetail.retrieve.explain import explained
 from dovetail.retrieve.groups import Belonging
@@ -225,7 +226,18 @@ class GraphRetriever:
 
     @cached_property
     def _links(self) -> LinkGraph:
-        return LinkGraph(self._searcher.catalog.ids, self._searcher.partners())
+        calendars = calendars_of(self._searcher.catalog.records)
+        pairs = self._searcher.partners()
+        related = (pair for pair in pairs if not self._shares_days(pair, calendars))
+        return LinkGraph(self._searcher.catalog.ids, related)
+
+    def _shares_days(self, pair: Pair, calendars: Set[TableId]) -> bool:
+        """Whether a pair is a table and the calendar that it refers to: as others do, so that it
+        leads from none to another."""
+        *ends, score = pair
+        if score <= JOINABLE or calendars.isdisjoint(ends):
+            return not calendars.isdisjoint(ends)
+        return any(edge.right in calendars for edge in self._searcher.joins.between(*ends)[:1])
 
     def _tables(
         self, query: Query, scored: ScoredCandidates, connected: ConnectedSet

@@ -20,6 +20,7 @@ from functools import cached_property
 
 from dovetail.domain import CAUTIONS, NOTHING_FITS, UNCOVERED, Candidate, Chosen, TableId, TableSet
 from dovetail.errors import ModelError, PendingError
+from dovetail.joins.calendars import calendars_of
 from dovetail.models.waiting import within
 from dovetail.names.table_name import qualifier
 from dovetail.ports import LLM, Json
@@ -358,9 +359,15 @@ class LLMRetriever:
             return []
         edges = ((pair.edge.left, pair.edge.right, pair.edge.score) for pair in choice.pairs)
         links = LinkGraph([candidate.id for candidate in choice.candidates], edges)
+        calendars = calendars_of(self._searcher.catalog.records)  # have the days of all tables
         order = sorted(choice.candidates, key=lambda one: (-one.relevance, one.id))
         return links.connect_singly(
-            chosen, [one.id for one in order if self._system(one.id) in systems]
+            chosen,
+            [
+                one.id
+                for one in order
+                if self._system(one.id) in systems and one.id not in calendars
+            ],
         )
 
     def _system(self, table: TableId) -> str:

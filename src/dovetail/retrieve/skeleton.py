@@ -68,7 +68,8 @@ def _meant(edge: JoinEdge, searcher: Searcher, query: Query) -> JoinEdge:
 
     least = max(JOINABLE, edge.score - _ALIKE)
     others = searcher.member_joins.between(edge.left, edge.right)
-    best = max((one for one in others if one.score > least), key=said, default=edge)
+    alike = (one for one in others if (one.by_days if edge.by_days else one.score > least))
+    best = max(alike, key=said, default=edge)
     return best if said(best) > said(edge) else edge
 
 

@@ -81,11 +81,11 @@ def table_set(
 
 
 def joins_among(joins: JoinGraph, tables: Iterable[TableId]) -> Iterator[JoinEdge]:
-    """The best join of every two tables, in their order."""
+    """The best join of every two tables, in their order; with a calendar, if by days alone."""
     inside = list(tables)
     for at, table in enumerate(inside):
         others = set(inside[at + 1 :])
-        for edge in joins.joins(table):
+        for edge in joins.joins(table, calendars=True):
             other = edge.right if edge.left == table else edge.left
             if other in others:
                 others.remove(other)

@@ -127,6 +127,7 @@ class DomainColumnView(BaseModel):
     match_rate: float
     values_without_partner: int
     examples: list[str]
+    parts: list[str]
 
 
 class KeyDomainView(BaseModel):
