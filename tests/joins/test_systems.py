@@ -145,7 +145,7 @@ def test_codes_of_another_system_join_its_master_instead_of_a_list_that_has_some
 
 
 def test_what_a_few_rows_have_in_common_is_no_key(tmp_path: Path) -> None:
-    """A company with one call centre and three stores: each town stands there once by chance."""
+    """A company with one call centre and three stores: a town is there once, for want of rows."""
     towns = ["Midway", "Fairview", "Oakdale"]
     tables = {
         "call_center": pa.table({"call_center_id": ["CC-0001"], "city": towns[:1]}),
