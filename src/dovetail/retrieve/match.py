@@ -256,7 +256,7 @@ def _beyond(query: Query) -> Float32s | None:
     """Which words go beyond what notes say of a question.
 
     Those are words that are no defined terms; near to a lesson, things that it does not speak of,
-    and parts of values.
+    and parts of values that it does not say as well.
     """
     if not query.noted:
         return None
@@ -265,7 +265,8 @@ def _beyond(query: Query) -> Float32s | None:
     values = {
         word for link in query.links if not link.span.number for word in stems(link.span.text)
     }
-    return _floats([term.text in query.lesson.more | values for term in query.terms])
+    news = query.lesson.more | values.difference(stems(query.lesson.question))
+    return _floats([term.text in news for term in query.terms])
 
 
 def content_words(query: Query) -> Flags:
