@@ -24,11 +24,11 @@ from dovetail.domain import Alternative, TableId
 from dovetail.names.words import spelled
 from dovetail.retrieve.choose import cut
 from dovetail.retrieve.groups import system_of
-from dovetail.retrieve.match import WHOLE_WORD
+from dovetail.retrieve.match import WHOLE_WORD, names_something
 from dovetail.retrieve.scorer import ScoredCandidates
 from dovetail.search.fusion import DEFAULT
 from dovetail.search.method_cache import method_cache
-from dovetail.search.query import Query, shapes_speech, stem, stems
+from dovetail.search.query import Query, stem, stems
 from dovetail.search.searcher import Searcher
 from dovetail.search.value_linking import PART_OF_NAME
 
@@ -56,7 +56,7 @@ _ELSEWHERE = 0.6
 # much of a word; and so many words are taken to be covered besides, so that one word that is nowhere
 # does not say all of a question of two.
 _SAID, _BESIDES = 0.5, 1.0
-# What a person's notes say of a question, the catalog can answer.
+# What a person's notes say of a question, the catalog can answer, as far as its words are covered.
 _NOTED = 0.95
 # Below this match a word is reported as uncovered.
 _UNCOVERED = 0.3
@@ -141,7 +141,7 @@ class Doubter:
             bool(term.note) and len(term.tables) > 0 for term in query.terms
         )
         if noted:
-            probability = max(probability, _NOTED)
+            probability = max(probability, _NOTED * (1 - covered.lacking[0]))
 
         def confidence(those: Iterable[TableId]) -> float:
             chosen = [scored.by_table.get(table, 0.0) for table in those]
@@ -275,12 +275,12 @@ class WordCover:
             by_value = linked.get(term.text, 0.0)
             best[word] = min(1.0, max(named[at] / WHOLE_WORD, by_value, elsewhere))
             together[word] = min(1.0, in_group[at] / WHOLE_WORD)
-        common = [
-            not shapes_speech(query.words[term.text]) and not any(map(str.isdigit, term.text))
-            for term in query.terms
-        ] & ~match.content
-        said = np.minimum(1, match.words[common][:, list(group)] / WHOLE_WORD).max(axis=1, initial=0)
-        return cls(best, together, _BESIDES + _SAID * float(said.sum()))
+        said = (
+            min(1.0, float(match.words[at, list(group)].max(initial=0)) / WHOLE_WORD)
+            for at in np.flatnonzero(~match.content).tolist()
+            if names_something(query.words[query.terms[at].text])
+        )
+        return cls(best, together, _BESIDES + _SAID * sum(said))
 
     def meant(self, related: Mapping[str, float]) -> WordCover:
         """The same with words of like meaning, given how far tables say one for each."""

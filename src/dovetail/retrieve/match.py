@@ -277,9 +277,12 @@ def content_words(query: Query) -> Flags:
 
 def _is_content(stemmed: str, written: str) -> bool:
     """Whether a word says what a question is about."""
-    if stemmed in GENERIC or shapes_speech(written):
-        return False
-    return len(written) > 1 and not any(map(str.isdigit, written))
+    return stemmed not in GENERIC and names_something(written)
+
+
+def names_something(word: str) -> bool:
+    """Whether a word may name a thing: it relates no others, and is no number or letter."""
+    return len(word) > 1 and not shapes_speech(word) and not any(map(str.isdigit, word))
 
 
 def _plain(links: Sequence[ValueLink], best: Mapping[str, float]) -> Float32s:

@@ -235,11 +235,8 @@ class Searcher:
         # A word inside `Student_Club` is that of an identifier, and never a part of a cell.
         parts, tokens = self.lexical.parts, question.split()
         named = {stem for token in tokens if "_" in token for stem in stems(token, parts)}
-        named |= {
-            term.text
-            for term in terms
-            if term.defined or any(share == 1 for _, share in term.expansions)
-        }
+        named |= {term.text for term in terms if any(share == 1 for _, share in term.expansions)}
+        named |= {word for term in terms if term.defined for word in (term.text, *term.text.split())}
         unnamed = {written for word, written in words.items() if word not in named}
         sought = tuple(spans(question, spoken.stop_words))
         return self._linker.link(sought, unnamed, compounds=spoken.compounds)

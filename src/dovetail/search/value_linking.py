@@ -144,14 +144,14 @@ class ValueLinker:
             for others in beside:
                 shared = np.intersect1d(shared, others)
             term = self._term(span, shared)
-            most = len(self._table_of) if beside else _FEW_TABLES
+            lone = span.named and span.start - 1 not in names and span.end not in names
+            most = len(self._table_of) if beside or lone else _FEW_TABLES
             if (span.named or beside) and 0 < len(term.tables) <= most:
                 term = replace(term, weight=PART_OF_NAME * term.weight)
                 yield ValueLink(span, shared, term, PART_OF_NAME)
             else:
                 term = replace(self._term(span, columns), weight=0.0)
-                lone = span.named and span.start - 1 not in names and span.end not in names
-                yield ValueLink(span, columns, term, PART_OF_NAME if lone else _PART)
+                yield ValueLink(span, columns, term, _PART)
 
     def _first_held(
         self, forms: Sequence[tuple[int, str]], hashed: Callable[[Sequence[str]], Hashes]
