@@ -87,7 +87,7 @@ def test_words_beside_each_other_are_a_name_in_however_many_tables(tmp_path: Pat
     assert (one.span.text, other.span.text) == ("Ostwind", "Turbin")
     assert min(one.term.weight, other.term.weight) > 0
     (alone,) = catalog.searcher.analyse("What do we owe Ostwind?").links
-    assert (alone.term.weight, alone.share) == (0, 0.8)
+    assert (alone.term.weight > 0, alone.share) == (True, 0.8)
     # A part of it that stands beside another name is no name by itself.
     (beside,) = catalog.searcher.analyse("What do we owe Ostwind Balkon?").links
     assert (beside.term.weight, beside.share) == (0, 0.5)

@@ -127,10 +127,9 @@ class ValueLinker:
         """The words that are a part of a cell, and those of which a cell is a part.
 
         Words beside each other are parts of cells only in the columns that have all of them. A lone
-        word that is not written like a name, and any in many tables, may stand in a cell by chance:
-        it covers a word of the question, and weighs nothing. `names` are the words of the question
-        that are written like names, by their places: a name of one word is a part of a name in
-        however many tables.
+        word that is not written like a name may stand in a cell by chance, and so may one of many
+        tables that stands beside another name: it covers a word of the question, and weighs
+        nothing. `names` are the words that are written like names, by their places.
         """
         words = [(at, form) for at, span in enumerate(spans) for form in _parts(span.text)]
         held = self._first_held(words, part_phrases)
