@@ -41,8 +41,9 @@ WEIGHTS = (-4.60, -3.88, 0.17, 2.80, 1.34)
 BIAS = 0.83
 # The same where there is no embedder, so that nothing is near in meaning: by the first three alone.
 WORD_WEIGHTS, WORD_BIAS = (-5.08, -4.09, 0.26), 2.37
-# How the F1 to expect goes by what the probabilities of the tables promise, and by that of an answer:
-# what a unit of the logit of each adds to a logit, and the bias. Fitted on the same questions.
+# How the F1 to expect goes by what the probabilities of the tables promise, and by that of an
+# answer: what a unit of the logit of each adds to a logit, and the bias. Fitted on the same
+# questions.
 CONFIDENCE = (0.80, 0.36, 1.00, 0.63)
 # Surer than this either way is no surer.
 _SURE_LOGIT = 4.0
@@ -52,9 +53,9 @@ _MOST_LOGIT = 7.0
 _SYNONYM, _RELATED = 0.75, 0.55
 # What it counts that a table says a word which is no candidate.
 _ELSEWHERE = 0.6
-# A word that any question may use, and that a table says, counts for what a question is about as so
-# much of a word; and so many words are taken to be covered besides, so that one word that is nowhere
-# does not say all of a question of two.
+# A word that any question may use, and that a table says, counts for what a question is about as
+# so much of a word; and so many words are taken to be covered besides, so that one word that is
+# nowhere does not say all of a question of two.
 _SAID, _BESIDES = 0.5, 1.0
 # What a person's notes say of a question, the catalog can answer, as far as its words are covered.
 _NOTED = 0.95
@@ -88,8 +89,8 @@ class Doubt:
 
     `answerable` is the probability that the catalog can answer the question, `confidence` the F1 to
     expect of the set, by which it is given or refused, `uncovered` the words of the question that
-    no table covers. `evident`: a cell, a name or a note is what the question says, so that it is not
-    to be refused.
+    no table covers. `evident`: a cell, a name or a note is what the question says, so that it is
+    not to be refused.
     """
 
     answerable: float
@@ -371,7 +372,7 @@ class WordMeaning:
     def nearest(
         self, words: Sequence[str], tables: Sequence[TableId], said: Collection[str] = ()
     ) -> Float32s:
-        """The cosine of each word and the nearest word that each table and its columns are named by.
+        """The cosine of each word and the nearest word in the names of each table and its columns.
 
         A row for each word, a column for each table. A name that another word of the question says
         (`said`, as stems) stands for that word alone: the cows of "cows by breed" are no breed.

@@ -262,10 +262,9 @@ class Lessons:
             more, less = more - same.keys(), less - set(same.values())
             common = counts[at] + len(same)
             share = common / (common + len(more) + len(less))
-            near = share >= nearest or (
-                common >= _ENOUGH_IN_COMMON
-                and (len(more) == 1 if not less else _differs_in_one_place(question, lesson.question))
-            )
+            adds_one = not less and len(more) == 1
+            another = adds_one or (less and _differs_in_one_place(question, lesson.question))
+            near = share >= nearest or (another and common >= _ENOUGH_IN_COMMON)
             if (best is None and near) or share > nearest:
                 best, nearest = replace(lesson, more=more, less=less), share
         return best

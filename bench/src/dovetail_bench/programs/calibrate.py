@@ -11,8 +11,9 @@ questions of either kind in `short.toml`, by which whether there is an answer is
 
 A logistic regression tells answerable questions by the signs of `retrieve/doubt.py`. The F1 that
 sets have had (0 where there is no answer) is fitted as the product of two, one of what their
-probabilities promise, one of an answer. Each set of questions is measured by weights that were fitted without it, companies also
-without the corpora and these without companies, which may be made of them. `AUC`: how well
+probabilities promise, one of an answer. Each set of questions is measured by weights that were
+fitted without it, companies also without the corpora and these without companies, which may be made
+of them. `AUC`: how well
 answerable questions are told from those of the same field that are not, by the probability of
 an answer and by the confidence. `low`: how many of both have a confidence below 0.3. `error`: the
 expected calibration error of the confidence over ten equal bins, strangers left out. The last line
