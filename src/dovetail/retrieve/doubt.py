@@ -383,14 +383,14 @@ class WordMeaning:
         if not named or not asked:
             return near
         cosines = self._vectors([words[at] for at in asked]) @ self._vectors(named).T
-        stemmed = [stem(name) for name in named]
-        for row, at in zip(cosines, asked, strict=True):
-            taken = [one in said and one != stem(words[at]) for one in stemmed]
-            row[taken] = 0
+        taken = [(at, stemmed) for at, name in enumerate(named) if (stemmed := stem(name)) in said]
+        own = [stem(words[at]) for at in asked]
+        for column, stemmed in taken:
+            cosines[[row for row, one in enumerate(own) if one != stemmed], column] = 0
         number = {name: at for at, name in enumerate(named)}
-        for column, table in enumerate(tables):
-            own = [number[name] for name in sorted(self._words_of(table))]
-            near[asked, column] = cosines[:, own].max(axis=1, initial=0)
+        named_by = [list(map(number.__getitem__, self._words_of(table))) for table in tables]
+        for column, names in enumerate(named_by):
+            near[asked, column] = cosines[:, names].max(axis=1, initial=0)
         return near
 
     def _read(self, table: TableId) -> frozenset[str]:
