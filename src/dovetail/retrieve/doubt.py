@@ -322,7 +322,7 @@ def relied_on(promised: float, likely: float) -> float:
     The F1 where there is an answer times the probability of one, each as far as it was borne out.
 
     >>> round(relied_on(0.9, likely=0.95), 2), round(relied_on(0.9, likely=0.05), 2)
-    (0.87, 0.02)
+    (0.87, 0.08)
     """
     of_set, set_bias, of_answer, answer_bias = CONFIDENCE
     where_answered = of_set * clipped_logit(promised) + set_bias
