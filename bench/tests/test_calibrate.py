@@ -20,8 +20,8 @@ from dovetail_bench.programs.calibrate import (
 
 def part(name: str, *, sign: float = 1.0, pile: bool = True) -> Part:
     """Answerable questions are told by the first sign, whose meaning may be turned round."""
-    own = [Row((sign * (0.5 + n / 40), 0.3, 0.0, 0.0), 0.9, 0.8) for n in range(20)]
-    other = [Row((sign * (n / 80), 0.3, 0.0, 0.0), 0.9, 0.0, own=False) for n in range(20)]
+    own = [Row((sign * (0.5 + n / 40), 0.3, 0.0), 0.9, 0.8) for n in range(20)]
+    other = [Row((sign * (n / 80), 0.3, 0.0), 0.9, 0.0, own=False) for n in range(20)]
     return Part(name, [*own, *other], "pile" if pile else "corpus")
 
 

@@ -72,7 +72,7 @@ class Settings:
     embedder: str = "minilm"
     selector: str = "auto"
     breadth: float = 0.65
-    refuse_below: float = 0.17
+    refuse_below: float = 0.1
     use_sources: bool = True
     llm: str | None = None
     llm_cache: bool = True

@@ -309,7 +309,7 @@ def test_competing_groups_are_alternatives(sample: dovetail.Catalog) -> None:
     groups = [{table.source for table in other.tables} for other in found.alternatives]
     assert {table.source for table in found.ids} == {"city.duckdb"}
     assert len(groups) == 1 and "shop.sqlite" in groups[0]
-    likely = [other.probability for other in found.alternatives]
+    likely = [other.confidence for other in found.alternatives]
     assert likely == sorted(likely, reverse=True)
     assert found.alternatives[0].reason.startswith("accounts: its names say city")
     assert all(set(other.tables) != set(found.ids) for other in found.alternatives)

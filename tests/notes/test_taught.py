@@ -92,6 +92,8 @@ def test_a_lesson_is_near_by_what_it_says() -> None:
             Answered("Visits of Ann Lee?", (visits,)),
             Answered("Takings by cash", (orders,)),
             Answered("Overdue debts", (visits,)),
+            Answered("How many orders still lie in picking?", (orders,)),
+            Answered("What did we order from the Vanilla House Lisbon?", (orders,)),
         )
         notes = Notes(answered=answered)
         columns = {"cash": {3, 4}, "card": {4}, "ship": {9}, "order": {3}}
@@ -100,7 +102,7 @@ def test_a_lesson_is_near_by_what_it_says() -> None:
             said = question.lower().rstrip("s").split()
             return {word: frozenset(columns[word]) for word in said if word in columns}
 
-        taught = Lessons(notes, NO_USAGE, lambda _: True, {"order"}, None, cells)
+        taught = Lessons(notes, NO_USAGE, lambda _: True, {"order", "house"}, None, cells)
         found = taught.of(asked)
         if found is None:
             return None
@@ -117,6 +119,42 @@ def test_a_lesson_is_near_by_what_it_says() -> None:
     assert lesson("Takings by orders") is None  # a name, though it is a cell as well
     assert lesson("Overdue debts by town") == ((visits,), False, {"town"}, set())
     assert lesson("Overdue debts by town and clerk") is None
+    # Word for word the same but for one thing: another thing of its kind.
+    dispatch = (late, False, {"dispatch"}, {"pick"})
+    assert lesson("How many orders still lie in dispatch?") == dispatch
+    assert lesson("How many people still lie in bed?") is None
+    # A name of several words is one, though a table is called by one of them.
+    assert lesson("What did we order from Alpine Cultures?") == (late, False, set(), set())
+
+
+def test_a_near_question_is_as_sure_as_what_was_confirmed(company: dovetail.Catalog) -> None:
+    question = "Which zone has which weight in region R1?"
+    write(company, "")
+    guessed = company.ask("Which zone has which weight in region R2?")
+    write(company, f'[questions]\n"{question}" = "orders, tariff"\n')
+    near = company.ask("Which zone has which weight in region R2?")
+    assert set(names(guessed)) != {"orders", "tariff"}
+    assert {"orders", "tariff"} <= set(names(near))
+    assert (near.confidence or 0) > max(0.7, guessed.confidence or 0)
+    assert all(one.confidence <= (near.confidence or 0) for one in near.alternatives)
+
+
+def test_a_value_that_the_lesson_says_as_well_is_no_news(company: dovetail.Catalog) -> None:
+    write(company, '[questions]\n"Weight and zone of R1 parcels" = "parcel, tariff"\n')
+    found = company.ask("Weight, zone and price of R1 parcels")
+    assert set(names(found)) == {"parcel", "tariff"}  # customer alone holds R1
+
+
+def test_a_defined_term_is_no_part_of_a_cell(tmp_path: Path) -> None:
+    """What is defined means its tables; that a cell has one of its words says nothing."""
+    (tmp_path / "berths.csv").write_text("berth,metres\nB1,80\nB2,120\n")
+    (tmp_path / "roads.csv").write_text("road,lanes\nOld Quay Street,2\nHigh Street,4\n")
+    catalog = dovetail.build(tmp_path, into=tmp_path / "cat", settings=SETTINGS)
+    write(catalog, '[terms]\n"quay space" = "metres of berths: berths"\n')
+    assert catalog.searcher.analyse("How much quay space is there?").links == ()
+    assert catalog.ask("How much quay space is there?")[0].reason == (
+        "your notes define quay space as metres of berths"
+    )
 
 
 def test_a_past_query_teaches_its_question(company: dovetail.Catalog, tmp_path: Path) -> None:

@@ -64,18 +64,32 @@ def says(searcher: Searcher, table: TableId, question: str) -> bool:
         "What is the capital of France?",
         "Who won the world cup?",
         "weather tomorrow",
-        "price of bitcoin",
-        "Translate this sentence into Polish.",
         "hello",
     ],
 )
 def test_a_question_that_no_table_fits_is_refused(searcher: Searcher, question: str) -> None:
     refuse_below = Settings().refuse_below
     found = GraphRetriever(searcher, refuse_below=refuse_below).retrieve(question)
-    assert found.answerable is not None
-    assert found.answerable < refuse_below
+    assert found.confidence is not None
+    assert found.confidence < refuse_below
     assert (found.ids, found.nothing_fits) == ((), True)
     assert (0 < len(found.nearest) <= 3, found.alternatives) == (True, ())
+
+
+@pytest.mark.parametrize(
+    ("question", "nowhere"),
+    [
+        ("price of bitcoin", ("bitcoin",)),
+        ("Translate this sentence into Polish.", ("translate", "sentence")),
+        ("days in hospital", ("hospital",)),
+    ],
+)
+def test_a_short_question_with_a_word_that_is_nowhere_is_a_guess(
+    searcher: Searcher, question: str, nowhere: tuple[str, ...]
+) -> None:
+    found = GraphRetriever(searcher, refuse_below=Settings().refuse_below).retrieve(question)
+    assert (found.nothing_fits, found.uncovered) == (False, nowhere)
+    assert (found.confidence or 0) < 0.3
 
 
 def test_a_question_that_a_table_answers_gets_much(searcher: Searcher) -> None:

@@ -87,4 +87,19 @@ def test_words_beside_each_other_are_a_name_in_however_many_tables(tmp_path: Pat
     assert (one.span.text, other.span.text) == ("Ostwind", "Turbin")
     assert min(one.term.weight, other.term.weight) > 0
     (alone,) = catalog.searcher.analyse("What do we owe Ostwind?").links
-    assert alone.term.weight == 0
+    assert (alone.term.weight > 0, alone.share) == (True, 0.8)
+    # A part of it that stands beside another name is no name by itself.
+    (beside,) = catalog.searcher.analyse("What do we owe Ostwind Balkon?").links
+    assert (beside.term.weight, beside.share) == (0, 0.5)
+
+
+def test_a_name_that_cells_have_is_never_refused_however_many_tables_have_it(
+    tmp_path: Path,
+) -> None:
+    for name in ("customers", "accounts", "parties", "debtors", "consignees"):
+        (tmp_path / f"{name}.csv").write_text("no,full_name\n1,Hartmann & Co KG\n2,Ostwind AB\n")
+    strict = Settings(embedder="none", refuse_below=0.99)
+    catalog = dovetail.build(tmp_path, into=tmp_path / "catalog", settings=strict)
+    named = catalog.ask("What do we owe Hartmann?")
+    assert (named.nothing_fits, named.confidence) == (False, 0.99)
+    assert catalog.ask("What do we owe Bergmann?").nothing_fits

@@ -234,7 +234,7 @@ def test_the_page_is_told_words_for_confidence_and_short_sources(client: TestCli
     found = good(client, "POST", "/api/v1/ask", json={"question": QUESTION})
     joins = good(client, "GET", "/api/v1/joins")
     told = [(one, "score") for one in (*found["tables"], *found["joins"], *joins)]
-    told += [(one, "probability") for one in found["alternatives"]] + [(found, "confidence")]
+    told += [(one, "confidence") for one in found["alternatives"]] + [(found, "confidence")]
     for one, number in told:
         connects = one.get("stage") == "connect"
         assert one["sureness"] == (None if connects else confidence_word(one[number]))

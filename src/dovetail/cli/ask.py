@@ -327,10 +327,10 @@ def print_set(result: TableSet) -> None:
             joins.add_row(condition, sureness(edge.score), kind)
         screen.print(joins)
     if result.alternatives:
-        others = rich_table("or did you mean", "probability", "why")
+        others = rich_table("or did you mean", "confidence", "why")
         for other in result.alternatives:
             tables_of = ", ".join(map(str, other.tables))
-            others.add_row(tables_of, sureness(other.probability), other.reason)
+            others.add_row(tables_of, sureness(other.confidence), other.reason)
         screen.print(others)
     if result.confidence is not None and result.tables:
         screen.print("confidence", sureness(result.confidence))

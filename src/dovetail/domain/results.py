@@ -139,7 +139,7 @@ class Alternative:
         return {
             "tables": list(map(str, self.tables)),
             "probability": self.probability,
-            "sureness": confidence_word(self.probability),
+            "sureness": confidence_word(self.confidence),
             "confidence": self.confidence,
             "reason": self.reason,
         }
@@ -373,12 +373,12 @@ class TableSet:
                         ", ".join(called[table] for table in other.tables),
                         ", ".join(map(str, other.tables)),
                     ),
-                    notebook.Sure(other.probability),
+                    notebook.Sure(other.confidence),
                     other.reason,
                 )
                 for other in self.alternatives
             )
-            parts.append(notebook.table(["or did you mean", "probability", "why"], others))
+            parts.append(notebook.table(["or did you mean", "confidence", "why"], others))
         return notebook.block(self.question, *parts)
 
 

@@ -39,7 +39,14 @@ from dovetail.joins.graph import JOINABLE, shared_parent
 from dovetail.plugins import RETRIEVERS, load, names
 from dovetail.ports import LLM, Retriever
 from dovetail.retrieve.cautions import with_cautions
-from dovetail.retrieve.choose import choose, cut, noted_by_people, one_of_each, without_companions
+from dovetail.retrieve.choose import (
+    choose,
+    cut,
+    noted_by_people,
+    one_of_each,
+    taught,
+    without_companions,
+)
 from dovetail.retrieve.connect import ConnectedSet, Connector, LinkGraph, Pair
 from dovetail.retrieve.doubt import Doubt, Doubter
 from dovetail.retrieve.explain import explained
@@ -119,8 +126,8 @@ class GraphRetriever:
 
     `breadth` goes from 0 (the best table alone) to 1 (all candidates that join); `k` is the number
     of candidates that the search offers. `use_sources`: that tables are of one source and schema
-    counts as evidence that they belong together. Where the probability that the catalog can answer
-    is below `refuse_below`, the set is empty. With `explain`, the trace says what decided.
+    counts as evidence that they belong together. A set of which less than `refuse_below` is to be
+    expected is refused: it is empty. With `explain`, the trace says what decided.
     """
 
     def __init__(
@@ -170,6 +177,8 @@ class GraphRetriever:
             instead = [scored.tables.index(table) for table in likelier.tables]
             doubt = doubt.swapped(connected.tables, scored.groups[0].probability)
             connected = self.connect(scored, instead)
+        if doubt.evident:
+            doubt = doubt.with_at_least(self._refuse_below)
         stages.append(self._stage(doubt, scored, connected))
         tables = self._tables(query, scored, connected)
         answer = self._answer(question, tables, stages, doubt)
@@ -202,7 +211,7 @@ class GraphRetriever:
         """The candidates of a query with their probabilities; the same at every breadth."""
         match = self._matcher.match(query, candidates)
         pairs = self._belonging.pairs([candidate.id for candidate in candidates])
-        return self._liveness.of(query, ScoredCandidates.of(candidates, match, pairs))
+        return taught(self._liveness.of(query, ScoredCandidates.of(candidates, match, pairs)))
 
     def readings(self, scored: ScoredCandidates) -> list[list[int]]:
         """The chosen candidates, and behind them what else the same names may mean elsewhere."""
@@ -311,8 +320,8 @@ class GraphRetriever:
         return Stage("select", facts=facts)
 
     def _refuses(self, doubt: Doubt) -> bool:
-        """Whether there is no answer, and nothing that the question names."""
-        return doubt.answerable < self._refuse_below and not doubt.evident
+        """Whether less is to be expected of a set than of one that is worth giving."""
+        return doubt.confidence < self._refuse_below
 
     def _answer(
         self,

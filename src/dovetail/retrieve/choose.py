@@ -22,6 +22,9 @@ from dovetail.retrieve.groups import system_of
 from dovetail.retrieve.match import QueryMatch
 from dovetail.retrieve.scorer import ScoredCandidates
 
+# How probable it is that a question needs what notes name for it, and what is left of the
+# probability of what covers nothing beyond.
+_TAUGHT, _GUESSED = 0.95, 0.05
 # What a table must add of some word beyond notes: the difference between a name and a mere key.
 _ADDS = 0.35
 _FAINT = 0.05
@@ -40,6 +43,19 @@ def choose(scored: ScoredCandidates, breadth: float) -> list[int]:
     # What a person's notes name is meant, however improbable.
     chosen += [at for at in noted if at not in chosen]
     return beyond_notes(chosen, noted, scored.match)
+
+
+def taught(scored: ScoredCandidates) -> ScoredCandidates:
+    """The candidates, of which those that a person's notes or a lesson name are sure: stronger than
+    any guess. Others are improbable that cover nothing beyond."""
+    noted = noted_by_people(scored)
+    if not noted:
+        return scored
+    kept = beyond_notes(range(len(scored.candidates)), noted, scored.match)
+    probabilities = (scored.probabilities * np.float32(_GUESSED)).astype(np.float32)
+    probabilities[kept] = scored.probabilities[kept]
+    probabilities[noted] = np.maximum(probabilities[noted], np.float32(_TAUGHT))
+    return scored.with_probabilities(probabilities)
 
 
 def cut(breadth: float) -> float:

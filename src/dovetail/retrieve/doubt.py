@@ -14,35 +14,37 @@ could mean: where a catalog pools several databases, a question may fit the tabl
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dovetail.arrays import Vectors
+from dovetail.arrays import Float32s, Vectors
 from dovetail.domain import Alternative, TableId
 from dovetail.names.words import spelled
 from dovetail.retrieve.choose import cut
 from dovetail.retrieve.groups import system_of
-from dovetail.retrieve.match import WHOLE_WORD
+from dovetail.retrieve.match import WHOLE_WORD, names_something
 from dovetail.retrieve.scorer import ScoredCandidates
 from dovetail.search.fusion import DEFAULT
 from dovetail.search.method_cache import method_cache
-from dovetail.search.query import Query, stems
+from dovetail.search.query import Query, stem, stems
 from dovetail.search.searcher import Searcher
+from dovetail.search.value_linking import PART_OF_NAME
 
-SIGNS = ("uncovered", "scattered", "first_logit", "best_logit", "dense_gap", "header")
+SIGNS = ("uncovered", "scattered", "best_logit", "dense_gap", "header")
 Signs = tuple[float, ...]
 # What a unit of each sign adds to the logit that the catalog holds an answer. Fitted on questions
-# over five piles and three corpora, on such of their own field that they cannot answer, and on
-# strangers; docs/lab/choosing.md has what each gets by weights that were fitted without it.
-WEIGHTS = (-2.51, -3.01, 0.15, 0.11, 3.86, 1.58)
-BIAS = 0.17
-# The same where there is no embedder, so that nothing is near in meaning: by the first four alone.
-WORD_WEIGHTS, WORD_BIAS = (-2.80, -3.43, 0.16, 0.20), 2.32
-# What a unit of each adds to the logit of the F1 to expect: the logit of what the probabilities of
-# the tables promise, and that of an answer; and the bias. Fitted on the same and on made companies.
-CONFIDENCE = (0.630, 0.477, -0.612)
+# over six piles and four corpora, on such of their own field that they cannot answer, on short ones
+# and on strangers; docs/lab/choosing.md has what each gets by weights that were fitted without it.
+WEIGHTS = (-4.60, -3.88, 0.17, 2.80, 1.34)
+BIAS = 0.83
+# The same where there is no embedder, so that nothing is near in meaning: by the first three alone.
+WORD_WEIGHTS, WORD_BIAS = (-5.08, -4.09, 0.26), 2.37
+# How the F1 to expect goes by what the probabilities of the tables promise, and by that of an
+# answer: what a unit of the logit of each adds to a logit, and the bias. Fitted on the same
+# questions.
+CONFIDENCE = (0.80, 0.36, 1.00, 0.63)
 # Surer than this either way is no surer.
 _SURE_LOGIT = 4.0
 # Surer than this is no surer: a probability of 0.999.
@@ -51,9 +53,11 @@ _MOST_LOGIT = 7.0
 _SYNONYM, _RELATED = 0.75, 0.55
 # What it counts that a table says a word which is no candidate.
 _ELSEWHERE = 0.6
-# One word in three that nothing covers says more than a third of what three in three say.
-_FIRST_COUNT_MOST = 0.7
-# What a person's notes say of a question, the catalog can answer.
+# A word that any question may use, and that a table says, counts for what a question is about as
+# so much of a word; and so many words are taken to be covered besides, so that one word that is
+# nowhere does not say all of a question of two.
+_SAID, _BESIDES = 0.5, 1.0
+# What a person's notes say of a question, the catalog can answer, as far as its words are covered.
 _NOTED = 0.95
 # Below this match a word is reported as uncovered.
 _UNCOVERED = 0.3
@@ -84,8 +88,9 @@ class Doubt:
     """How far a set can be relied on.
 
     `answerable` is the probability that the catalog can answer the question, `confidence` the F1 to
-    expect of the set, `uncovered` the words of the question that no table covers. `evident`: a
-    cell or a name is what the question says, so that it is not to be refused.
+    expect of the set, by which it is given or refused, `uncovered` the words of the question that
+    no table covers. `evident`: a cell, a name or a note is what the question says, so that it is
+    not to be refused.
     """
 
     answerable: float
@@ -96,8 +101,9 @@ class Doubt:
 
     @property
     def likelier(self) -> Alternative | None:
-        """The first alternative of which more is to be expected than of the set, if any."""
-        return next((one for one in self.alternatives if one.confidence > self.confidence), None)
+        """The alternative of which most is to be expected, if that is more than of the set."""
+        first = next(iter(self.alternatives), None)
+        return first if first is not None and first.confidence > self.confidence else None
 
     def swapped(self, tables: Sequence[TableId], probability: float) -> Doubt:
         """The doubt about the likelier alternative, with the set that it was about as another."""
@@ -105,8 +111,12 @@ class Doubt:
         if likelier is None:
             return self
         former = Alternative(tuple(tables), self.confidence, probability)
-        others = tuple(former if one is likelier else one for one in self.alternatives)
+        others = _best_first(former, *(one for one in self.alternatives if one is not likelier))
         return replace(self, confidence=likelier.confidence, alternatives=others)
+
+    def with_at_least(self, confidence: float) -> Doubt:
+        """The same with so much confidence, if it has less."""
+        return replace(self, confidence=max(self.confidence, confidence))
 
 
 class Doubter:
@@ -128,8 +138,11 @@ class Doubter:
         """The doubt about a set of tables, connectors among them, where `others` may be meant."""
         covered = self.covered(query, scored)
         probability = answerable(self.signs(query, scored, covered))
-        if query.noted or any(term.note and len(term.tables) for term in query.terms):
-            probability = max(probability, _NOTED)
+        noted = bool(query.noted) or any(
+            bool(term.note) and len(term.tables) > 0 for term in query.terms
+        )
+        if noted:
+            probability = max(probability, _NOTED * (1 - covered.lacking[0]))
 
         def confidence(those: Iterable[TableId]) -> float:
             chosen = [scored.by_table.get(table, 0.0) for table in those]
@@ -141,16 +154,21 @@ class Doubter:
             confidence=confidence(tables),
             uncovered=tuple(covered.uncovered),
             alternatives=self._alternatives(query, scored, others, confidence),
-            evident=evident(query, scored, covered),
+            evident=noted or evident(query, scored, covered),
         )
 
     def covered(self, query: Query, scored: ScoredCandidates) -> WordCover:
         """How far each word is covered; with an embedder, also by words of like meaning."""
         covered = WordCover.of(query, scored)
-        if query.vector is None:
-            return covered
         words = [word for word, cover in covered.best.items() if cover < 1]
-        return covered.meant(self._meaning.nearest(words, scored.tables))
+        if query.vector is None or not words:
+            return covered
+        near = self._meaning.nearest(words, scored.tables, said=query.words.keys())
+        related = np.clip((near - _RELATED) / (_SYNONYM - _RELATED), 0, 1)
+        # What an improbable table is named by is no sign that the question means it.
+        likely = np.sqrt(scored.probabilities / max(float(scored.probabilities.max()), 1e-9))
+        best = (related * likely).max(axis=1, initial=0)
+        return covered.meant(dict(zip(words, best.tolist(), strict=True)))
 
     def signs(self, query: Query, scored: ScoredCandidates, covered: WordCover) -> Signs:
         """What speaks for and against an answer, in the order of `SIGNS`.
@@ -158,8 +176,7 @@ class Doubter:
         Without an embedder the last two are missing: how much nearer in meaning the question is to
         the nearest table than to tables as a rule, and how near to a header.
         """
-        best = float(scored.first.max()), float(scored.probabilities.max())
-        signs = (*covered.lacking, *map(_logit, best))
+        signs = (*covered.lacking, _logit(float(scored.probabilities.max())))
         if query.vector is None:
             return signs
         nearest = float(scored.match.dense.max()) / DEFAULT.dense
@@ -173,9 +190,11 @@ class Doubter:
         others: Sequence[Sequence[int]],
         confidence: Callable[[Sequence[TableId]], float],
     ) -> tuple[Alternative, ...]:
-        """Other sets that the question could mean, the likeliest first: what the same names mean
-        in other systems, and other groups. One for which nothing speaks in words is passed over.
+        """Other sets that the question could mean, those first of which most is to be expected:
+        what the same names mean in other systems, and other groups. One for which nothing speaks in
+        words is passed over, and one without what a person's notes name.
         """
+        noted = set(np.flatnonzero(scored.match.defined).tolist())
         tables, mass = scored.tables, scored.probabilities
         found: dict[frozenset[int], Alternative] = {}
         first = scored.groups[0]
@@ -188,13 +207,15 @@ class Doubter:
             known = any(set(indices) <= before for before in found)
             if probability < _LEAST_PROBABLE or known or len(found) == _MOST_ALTERNATIVES:
                 continue
+            if not noted <= set(indices):
+                continue
             ranked = sorted(indices, key=lambda at: -mass[at])
             those = tuple(tables[at] for at in ranked)
             if reason := self._reason(query, those):
                 found[frozenset(indices)] = Alternative(
                     those, confidence(those), round(min(probability, 1.0), 4), reason
                 )
-        return tuple(sorted(found.values(), key=lambda one: -one.probability))
+        return _best_first(*found.values())
 
     def _other_groups(self, scored: ScoredCandidates) -> Iterator[tuple[list[int], float]]:
         """The groups that are not meant, the likeliest first, and how likely each is.
@@ -219,15 +240,22 @@ class Doubter:
         return "; ".join(sentences[:_EXPLAINED])
 
 
+def _best_first(*alternatives: Alternative) -> tuple[Alternative, ...]:
+    """Alternatives, those first of which most is to be expected."""
+    return tuple(sorted(alternatives, key=lambda one: (-one.confidence, -one.probability)))
+
+
 @dataclass(frozen=True, slots=True)
 class WordCover:
     """How well the best candidate covers each content word of a question, from 0 to 1.
 
-    `together` is the same by the likeliest candidates that belong together.
+    `together` is the same by the likeliest candidates that belong together. `besides` is how many
+    words are taken to be covered besides: some, and such as any question may use that these say.
     """
 
     best: Mapping[str, float]
     together: Mapping[str, float]
+    besides: float = _BESIDES
 
     @classmethod
     def of(cls, query: Query, scored: ScoredCandidates) -> WordCover:
@@ -248,16 +276,18 @@ class WordCover:
             by_value = linked.get(term.text, 0.0)
             best[word] = min(1.0, max(named[at] / WHOLE_WORD, by_value, elsewhere))
             together[word] = min(1.0, in_group[at] / WHOLE_WORD)
-        return cls(best, together)
+        said = (
+            min(1.0, float(match.words[at, list(group)].max(initial=0)) / WHOLE_WORD)
+            for at in np.flatnonzero(~match.content).tolist()
+            if names_something(query.words[query.terms[at].text])
+        )
+        return cls(best, together, _BESIDES + _SAID * sum(said))
 
-    def meant(self, near: Mapping[str, float]) -> WordCover:
-        """The same with words of like meaning, given the cosine of each word and the nearest."""
+    def meant(self, related: Mapping[str, float]) -> WordCover:
+        """The same with words of like meaning, given how far tables say one for each."""
 
         def raised(covers: Mapping[str, float]) -> dict[str, float]:
-            related = {
-                word: (near.get(word, 0.0) - _RELATED) / (_SYNONYM - _RELATED) for word in covers
-            }
-            return {word: min(1.0, max(cover, related[word])) for word, cover in covers.items()}
+            return {word: max(cover, related.get(word, 0.0)) for word, cover in covers.items()}
 
         return replace(self, best=raised(self.best), together=raised(self.together))
 
@@ -269,10 +299,11 @@ class WordCover:
     @property
     def lacking(self) -> tuple[float, float]:
         """How much of the words is uncovered, and how much by candidates that belong together."""
-        if not self.best:
-            return 0.0, 0.0
-        covered = (sum(covers.values()) / len(covers) for covers in (self.best, self.together))
-        uncovered, scattered = ((1 - share) ** _FIRST_COUNT_MOST for share in covered)
+        words = len(self.best)
+        uncovered, scattered = (
+            (words - sum(covers.values())) / (words + self.besides)
+            for covers in (self.best, self.together)
+        )
         return uncovered, scattered
 
 
@@ -288,13 +319,15 @@ def relied_on(promised: float, likely: float) -> float:
     """The F1 to expect of a set, as sets have had it: 0 where there is no answer.
 
     `promised` is what the probabilities of its tables promise, `likely` that there is an answer.
+    The F1 where there is an answer times the probability of one, each as far as it was borne out.
 
     >>> round(relied_on(0.9, likely=0.95), 2), round(relied_on(0.9, likely=0.05), 2)
-    (0.9, 0.35)
+    (0.87, 0.08)
     """
-    by_set, by_answer, bias = CONFIDENCE
-    logit = by_set * clipped_logit(promised) + by_answer * clipped_logit(likely) + bias
-    return 1 / (1 + math.exp(-logit))
+    of_set, set_bias, of_answer, answer_bias = CONFIDENCE
+    where_answered = of_set * clipped_logit(promised) + set_bias
+    answered = of_answer * clipped_logit(likely) + answer_bias
+    return 1 / (1 + math.exp(-where_answered)) / (1 + math.exp(-answered))
 
 
 def clipped_logit(probability: float) -> float:
@@ -305,14 +338,15 @@ def clipped_logit(probability: float) -> float:
 def evident(query: Query, scored: ScoredCandidates, covered: WordCover) -> bool:
     """Whether a candidate holds a value of the question or is named by it in full.
 
-    A value is one that is written like a name or has several words: a plain word may be any cell's.
-    Neither tells where most words are nowhere ("Which employees have a forklift licence?").
+    A value is one that is written like a name or has several words, and a name may be a part of a
+    cell, in however many tables: a plain word may be any cell's. Neither tells where most words are
+    nowhere ("Which employees have a forklift licence?").
     """
     match = scored.match
     if 2 * len(covered.uncovered) > len(covered.best):
         return False
     held = any(
-        row.any() and link.term.weight > 0 and not link.span.plain_word and not link.span.time
+        row.any() and link.share >= PART_OF_NAME and not link.span.plain_word and not link.span.time
         for link, row in zip(query.links, match.values, strict=True)
     )
     return bool(held or match.called.any())
@@ -335,14 +369,29 @@ class WordMeaning:
         self._by_word: dict[str, Vectors] = {}
         self._words_of = method_cache(self._read, _TABLES_KEPT)
 
-    def nearest(self, words: Sequence[str], tables: Sequence[TableId]) -> Mapping[str, float]:
-        """The cosine of each word and the nearest word in the names of tables and columns."""
+    def nearest(
+        self, words: Sequence[str], tables: Sequence[TableId], said: Collection[str] = ()
+    ) -> Float32s:
+        """The cosine of each word and the nearest word in the names of each table and its columns.
+
+        A row for each word, a column for each table. A name that another word of the question says
+        (`said`, as stems) stands for that word alone: the cows of "cows by breed" are no breed.
+        """
         named = sorted(frozenset[str]().union(*map(self._words_of, tables)))
-        asked = [word for word in words if len(word) >= _SHORTEST]
+        asked = [at for at, word in enumerate(words) if len(word) >= _SHORTEST]
+        near = np.zeros((len(words), len(tables)), dtype=np.float32)
         if not named or not asked:
-            return {}
-        cosines = self._vectors(asked) @ self._vectors(named).T
-        return dict(zip(asked, cosines.max(axis=1).tolist(), strict=True))
+            return near
+        cosines = self._vectors([words[at] for at in asked]) @ self._vectors(named).T
+        taken = [(at, stemmed) for at, name in enumerate(named) if (stemmed := stem(name)) in said]
+        own = [stem(words[at]) for at in asked]
+        for column, stemmed in taken:
+            cosines[[row for row, one in enumerate(own) if one != stemmed], column] = 0
+        number = {name: at for at, name in enumerate(named)}
+        named_by = [list(map(number.__getitem__, self._words_of(table))) for table in tables]
+        for column, names in enumerate(named_by):
+            near[asked, column] = cosines[:, names].max(axis=1, initial=0)
+        return near
 
     def _read(self, table: TableId) -> frozenset[str]:
         """The words in the names of a table and its columns."""

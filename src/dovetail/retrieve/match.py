@@ -256,7 +256,7 @@ def _beyond(query: Query) -> Float32s | None:
     """Which words go beyond what notes say of a question.
 
     Those are words that are no defined terms; near to a lesson, things that it does not speak of,
-    and parts of values.
+    and parts of values that it does not say as well.
     """
     if not query.noted:
         return None
@@ -265,7 +265,8 @@ def _beyond(query: Query) -> Float32s | None:
     values = {
         word for link in query.links if not link.span.number for word in stems(link.span.text)
     }
-    return _floats([term.text in query.lesson.more | values for term in query.terms])
+    news = query.lesson.more | values.difference(stems(query.lesson.question))
+    return _floats([term.text in news for term in query.terms])
 
 
 def content_words(query: Query) -> Flags:
@@ -276,9 +277,12 @@ def content_words(query: Query) -> Flags:
 
 def _is_content(stemmed: str, written: str) -> bool:
     """Whether a word says what a question is about."""
-    if stemmed in GENERIC or shapes_speech(written):
-        return False
-    return len(written) > 1 and not any(map(str.isdigit, written))
+    return stemmed not in GENERIC and names_something(written)
+
+
+def names_something(word: str) -> bool:
+    """Whether a word may name a thing: it relates no others, and is no number or letter."""
+    return len(word) > 1 and not shapes_speech(word) and not any(map(str.isdigit, word))
 
 
 def _plain(links: Sequence[ValueLink], best: Mapping[str, float]) -> Float32s:

@@ -236,6 +236,8 @@ class Searcher:
         parts, tokens = self.lexical.parts, question.split()
         named = {stem for token in tokens if "_" in token for stem in stems(token, parts)}
         named |= {term.text for term in terms if any(share == 1 for _, share in term.expansions)}
+        defined = (term.text for term in terms if term.defined)
+        named |= {word for text in defined for word in (text, *text.split())}
         unnamed = {written for word, written in words.items() if word not in named}
         sought = tuple(spans(question, spoken.stop_words))
         return self._linker.link(sought, unnamed, compounds=spoken.compounds)

@@ -5,8 +5,9 @@ so a new note counts with the next question.
 
 A question with known tables is one that a person confirmed, or of a past query. The same question,
 however it is written, has exactly these tables. A near one says the same things of another value or
-year, in other words for one of them, or with one thing more: it starts from the tables of the
-lesson, and what it says beyond the lesson may add others.
+year, in other words for one of them, with one thing more, or word for word with one thing in the
+place of another: it starts from the tables of the lesson, and what it says beyond the lesson may
+add others.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 import numpy as np
 
@@ -34,6 +36,8 @@ _TOKEN = re.compile(r"(?<![\w?])\?(?=[\s,;.?]|$)|[^\W_]+")
 _NEAR, _SYNONYM = 0.75, 0.75
 # A question that says all of a lesson, and one thing more, must have so many things in common.
 _ENOUGH_IN_COMMON = 2
+# A question that is a lesson but for so many words in one place is about another thing of its kind.
+_MOST_INSTEAD = 4
 # So many lessons with the most words in common are looked at.
 _LOOKED_AT = 5
 # Words that say how an answer is to be given, and not what of.
@@ -258,8 +262,10 @@ class Lessons:
             more, less = more - same.keys(), less - set(same.values())
             common = counts[at] + len(same)
             share = common / (common + len(more) + len(less))
-            adds_one = not less and len(more) == 1 and common >= _ENOUGH_IN_COMMON
-            if (best is None and (share >= nearest or adds_one)) or share > nearest:
+            adds_one = not less and len(more) == 1
+            another = adds_one or (less and _differs_in_one_place(question, lesson.question))
+            near = share >= nearest or (another and common >= _ENOUGH_IN_COMMON)
+            if (best is None and near) or share > nearest:
                 best, nearest = replace(lesson, more=more, less=less), share
         return best
 
@@ -315,23 +321,54 @@ def _words(question: str) -> tuple[str, ...]:
     return tuple(_TOKEN.findall(question.casefold()))
 
 
+def _differs_in_one_place(question: str, lesson: str) -> bool:
+    """Whether two questions are the same but for a few words in one place.
+
+    >>> _differs_in_one_place("Which products contain milk?", "Which products contain tree nuts?")
+    True
+    """
+    left, right = _words(question), _words(lesson)
+    shortest = min(len(left), len(right))
+    alike = [one == other for one, other in zip(left, right, strict=False)]
+    before = next((at for at, same in enumerate(alike) if not same), shortest)
+    ends = [left[-at - 1] == right[-at - 1] for at in range(shortest - before)]
+    after = next((at for at, same in enumerate(ends) if not same), len(ends))
+    return max(len(left), len(right)) - before - after <= _MOST_INSTEAD
+
+
 def _things(question: str, names: Container[str]) -> frozenset[str]:
     """What a question is about, as stems, but for values: numbers, and what is written like a name
-    and names no table.
+    and names no table, or mostly so where a name has several words.
 
     >>> sorted(_things("Which Customers of Ann Lee ordered in 2023?", {"custom"}))
     ['custom', 'order']
+    >>> sorted(_things("What did we order from the Open House Lisbon?", {"house", "order"}))
+    ['order']
     """
     things = set()
-    for at, token in enumerate(_TOKEN.findall(question)):
-        capital = at > 0 and token[:1].isupper() and not token.isupper()
-        letter = at > 0 and len(token) == 1 and token.isupper()
-        if token == _MASK or letter or any(map(str.isdigit, token)):
-            continue
-        for word in spelled(token).split():
-            stemmed = stem(word)
-            if is_stop_word(word) or shapes_speech(word) or stemmed in _MANNER:
+    for capital, tokens in _runs(question):
+        stemmed = [stem(word) for token in tokens for word in spelled(token).split()]
+        is_name = capital and 2 * sum(one in names for one in stemmed) < len(stemmed)
+        for token in tokens:
+            letter = capital and len(token) == 1
+            if token == _MASK or letter or any(map(str.isdigit, token)):
                 continue
-            if not capital or stemmed in names:
-                things.add(stemmed)
+            for word in spelled(token).split():
+                if is_stop_word(word) or shapes_speech(word) or stem(word) in _MANNER:
+                    continue
+                if not capital or (stem(word) in names and not is_name):
+                    things.add(stem(word))
     return frozenset(things)
+
+
+def _runs(question: str) -> Iterator[tuple[bool, list[str]]]:
+    """The words of a question, those together that are written like names beside each other."""
+    tokens = list(enumerate(_TOKEN.findall(question)))
+
+    def named(numbered: tuple[int, str]) -> bool:
+        at, token = numbered
+        letter = len(token) == 1
+        return at > 0 and token[:1].isupper() and (letter or not token.isupper())
+
+    for capital, run in groupby(tokens, key=named):
+        yield capital, [token for _, token in run]

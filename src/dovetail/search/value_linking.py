@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, compress
 
@@ -33,7 +33,7 @@ _NAME_WORDS = (2, 3)
 _INFLECTED = 4
 # What a word counts for that is a part of a cell, and a cell that is a part of a compound word: of
 # one written like a name, and of any other.
-_PART_OF_NAME, _PART = 0.8, 0.5
+PART_OF_NAME, _PART = 0.8, 0.5
 _FEW_TABLES = 3
 _LEAST_PIECE = 5
 # Names of columns that hold numbers which people say.
@@ -95,11 +95,13 @@ class ValueLinker:
         left = [
             span
             for span in spans
-            if span.text.lower() in unnamed
+            if span.end - span.start == 1
+            and span.text.lower() in unnamed
             and len(span.text) >= LEAST_PART
             and used.isdisjoint(range(span.start, span.end))
         ]
-        return (*links, *self._parts(left, compounds=compounds))
+        names = {span.start for span in spans if span.named and span.end - span.start == 1}
+        return (*links, *self._parts(left, names, compounds=compounds))
 
     def _in_other_forms(
         self, spans: Sequence[Span], holders: Sequence[Ints], unnamed: Collection[str]
@@ -119,12 +121,15 @@ class ValueLinker:
             found[at] = columns
         return found
 
-    def _parts(self, spans: Sequence[Span], *, compounds: bool) -> Iterator[ValueLink]:
+    def _parts(
+        self, spans: Sequence[Span], names: Container[int], *, compounds: bool
+    ) -> Iterator[ValueLink]:
         """The words that are a part of a cell, and those of which a cell is a part.
 
         Words beside each other are parts of cells only in the columns that have all of them. A lone
-        word that is not written like a name, and any in many tables, may stand in a cell by chance:
-        it covers a word of the question, and weighs nothing.
+        word that is not written like a name may stand in a cell by chance, and so may one of many
+        tables that stands beside another name: it covers a word of the question, and weighs
+        nothing. `names` are the words that are written like names, by their places.
         """
         words = [(at, form) for at, span in enumerate(spans) for form in _parts(span.text)]
         held = self._first_held(words, part_phrases)
@@ -138,10 +143,11 @@ class ValueLinker:
             for others in beside:
                 shared = np.intersect1d(shared, others)
             term = self._term(span, shared)
-            most = len(self._table_of) if beside else _FEW_TABLES
+            lone = span.named and span.start - 1 not in names and span.end not in names
+            most = len(self._table_of) if beside or lone else _FEW_TABLES
             if (span.named or beside) and 0 < len(term.tables) <= most:
-                term = replace(term, weight=_PART_OF_NAME * term.weight)
-                yield ValueLink(span, shared, term, _PART_OF_NAME)
+                term = replace(term, weight=PART_OF_NAME * term.weight)
+                yield ValueLink(span, shared, term, PART_OF_NAME)
             else:
                 term = replace(self._term(span, columns), weight=0.0)
                 yield ValueLink(span, columns, term, _PART)

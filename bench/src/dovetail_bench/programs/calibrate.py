@@ -6,12 +6,14 @@
 Corpora are as `dovetail bench` takes them; a pile is a FOLDER as `company` has it with its catalog,
 or one of our own (`brewery`, `insurer`); companies are those that `dovetail bench mess` has made in
 a folder. Questions that cannot be answered are the piles' and companies' own; for a corpus those of
-its own field in `missing.toml`, and strangers: questions of the other corpora.
+its own field in `missing.toml`, and strangers: questions of the other corpora. Piles have short
+questions of either kind in `short.toml`, by which whether there is an answer is fitted alone.
 
-One logistic regression tells answerable questions by the signs of `retrieve/doubt.py`, another
-the F1 that sets have had (0 where there is no answer) by what their probabilities promise and by
-the first. Each set of questions is measured by weights that were fitted without it, companies also
-without the corpora and these without companies, which may be made of them. `AUC`: how well
+A logistic regression tells answerable questions by the signs of `retrieve/doubt.py`. The F1 that
+sets have had (0 where there is no answer) is fitted as the product of two, one of what their
+probabilities promise, one of an answer. Each set of questions is measured by weights that were
+fitted without it, companies also without the corpora and these without companies, which may be made
+of them. `AUC`: how well
 answerable questions are told from those of the same field that are not, by the probability of
 an answer and by the confidence. `low`: how many of both have a confidence below 0.3. `error`: the
 expected calibration error of the confidence over ten equal bins, strangers left out. The last line
@@ -25,9 +27,9 @@ import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -56,9 +58,11 @@ LOW, BINS = 0.3, 10
 # Of a set, questions of either kind beyond so many weigh together as much as so many; piles and
 # made companies count double. The share of questions without an answer: half where the two are
 # told apart, and as users may ask them where F1 is expected.
-_MOST, _EVEN, _USUAL = 60, 0.5, 0.15
+_MOST, _EVEN, _USUAL = 60, 0.5, 0.2
 _TIMES = {"pile": 2.0, "companies": 2.0, "corpus": 1.0}
-_RIDGE, _RIDGE_OF_TWO, _STEPS, _SETTLED = 3.0, 1.0, 40, 1e-6
+_RIDGE, _STEPS, _SETTLED = 3.0, 40, 1e-6
+# Where the search for the weights of the confidence begins, and its steps.
+_START, _FIRST_STEP, _LAST_STEP = (0.5, 0.0, 1.0, 0.5), 0.3, 0.005
 
 Doubles = npt.NDArray[np.float64]
 T = TypeVar("T")
@@ -68,7 +72,8 @@ T = TypeVar("T")
 class Row:
     """A question that was asked: its signs, what the set promised and the F1 that it had.
 
-    `own`: it has an answer. `stranger`: it is a question of another corpus.
+    `own`: it has an answer. `stranger`: it is a question of another corpus. `short`: it is one of
+    our short ones, of which no sets are noted, so that no F1 is known.
     """
 
     signs: tuple[float, ...]
@@ -76,6 +81,7 @@ class Row:
     f1: float
     own: bool = True
     stranger: bool = False
+    short: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +112,16 @@ class Fitted:
         weights = np.concatenate([_weights(part) for part in parts])
         if answer is None:
             answer = logistic(signs, own.astype(float), _with_share(weights, own, _EVEN), _RIDGE)
-        both = _both(rows, likely(answer, signs))
-        f1 = np.array([row.f1 for row in rows])
-        usual = _with_share(weights, own, _USUAL)
-        return cls(answer, logistic(both, f1, usual, _RIDGE_OF_TWO))
+        known = np.array([not row.short for row in rows])
+        both = _both(rows, likely(answer, signs))[known]
+        f1 = np.array([row.f1 for row in rows])[known]
+        usual = _with_share(weights[known], own[known], _USUAL)
+        return cls(answer, product(both, f1, usual))
 
     def measure(self, rows: Sequence[Row]) -> tuple[Doubles, Doubles]:
         """The probability of an answer and the confidence of each row."""
         answer = likely(self.answer, np.array([row.signs for row in rows]))
-        return answer, likely(self.confidence, _both(rows, answer))
+        return answer, expected(self.confidence, _both(rows, answer))
 
 
 def _weights(part: Part) -> Doubles:
@@ -161,6 +168,34 @@ def logistic(features: Doubles, wanted: Doubles, weights: Doubles, ridge: float)
     return np.append(raw, found[-1] - raw @ mean)
 
 
+def expected(weights: Doubles, both: Doubles) -> Doubles:
+    """The F1 to expect as `relied_on` has it, from the logits of promise and answer."""
+    where_answered = likely(weights[:2], both[:, :1])
+    return where_answered * likely(weights[2:], both[:, 1:])
+
+
+def product(both: Doubles, wanted: Doubles, weights: Doubles) -> Doubles:
+    """The weights by which `expected` comes nearest to what is wanted, from 0 to 1.
+
+    A search along each weight by turns, with steps that are halved where none helps.
+    """
+
+    def loss(found: Doubles) -> float:
+        made = np.clip(expected(found, both), 1e-6, 1 - 1e-6)
+        return -float((weights * (wanted * np.log(made) + (1 - wanted) * np.log(1 - made))).sum())
+
+    found, step = np.array(_START), _FIRST_STEP
+    least = loss(found)
+    while step > _LAST_STEP:
+        moved = [found + sign * step * one for one in np.eye(len(found)) for sign in (-1, 1)]
+        losses = [loss(one) for one in moved]
+        if min(losses) < least:
+            least, found = min(losses), moved[int(np.argmin(losses))]
+        else:
+            step /= 2
+    return found
+
+
 def calibration_error(confidences: Doubles, f1: Doubles) -> float:
     """The mean distance between the confidence and the F1 of equal bins, by how many are in each.
 
@@ -177,8 +212,9 @@ def calibration_error(confidences: Doubles, f1: Doubles) -> float:
 
 def line(name: str, rows: Sequence[Row], answer: Doubles, confidence: Doubles) -> str:
     """A row of the table: how one set of questions does."""
-    own = np.array([row.own for row in rows])
-    near = np.array([not row.own and not row.stranger for row in rows])
+    short = np.array([row.short for row in rows])
+    own = np.array([row.own for row in rows]) & ~short
+    near = np.array([not row.own and not row.stranger for row in rows]) & ~short
     asked = own | near
     f1 = np.array([row.f1 for row in rows])
     aucs = (
@@ -211,6 +247,10 @@ def pile_rows(folder: Path, catalog: dovetail.Catalog) -> Iterator[Row]:
         got = names.of_all(retriever.retrieve(asked.text).ids)
         f1 = max((score(got, wanted).f1 for wanted in asked.accepted if wanted), default=0.0)
         yield _row(catalog.searcher, retriever, asked.text, f1, own=asked.answerable)
+    for kind, texts in _asked("short.toml").get(folder.name, {}).items():
+        flags = {"own": kind == "answered", "stranger": kind == "strange", "short": True}
+        for text in texts:
+            yield _row(catalog.searcher, retriever, text, 0.0, **flags)
 
 
 def own_pile_rows(name: str) -> Iterator[Row]:
@@ -265,9 +305,13 @@ def _database(gold: Sequence[TableId]) -> str:
 
 def missing(corpus: str) -> list[str]:
     """Our questions of a corpus's own field that it cannot answer."""
-    file = Path(own_questions.__path__[0]) / "missing.toml"
-    found: list[str] = tomllib.loads(file.read_text("utf-8")).get(corpus, [])
+    found: list[str] = _asked("missing.toml").get(corpus, [])
     return found
+
+
+def _asked(name: str) -> dict[str, Any]:
+    """What a file of our own questions has, by corpus or pile."""
+    return tomllib.loads((Path(own_questions.__path__[0]) / name).read_text("utf-8"))
 
 
 def spaced(items: Sequence[T], limit: int) -> list[T]:
@@ -302,7 +346,7 @@ def report(parts: Sequence[Part], answer_kept: Doubles | None = None) -> Iterato
 
 
 def _by_words(row: Row) -> Row:
-    return Row(row.signs[: len(WORD_WEIGHTS)], row.promised, row.f1, row.own, row.stranger)
+    return replace(row, signs=row.signs[: len(WORD_WEIGHTS)])
 
 
 def _listed(weights: Doubles) -> str:

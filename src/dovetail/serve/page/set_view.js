@@ -58,7 +58,7 @@ export function otherReadings(found, view) {
     h("ol", { class: "stack tight" }, found.alternatives.map((other) => h("li", { class: "alternative stack tight" },
       h("div", { class: "row spread" },
         h("a", { href: to("ask", view.settings({ set: other.tables.join("\n") })) }, other.reading || other.tables.map(nameOf).join(" + ")),
-        other.probability === null ? null : sureness(other.probability, "The probability of this reading of the question")),
+        sureness(other.confidence, "How right this set is expected to be (F1)")),
       h("p", { class: "small" }, other.tables.map((id, at) => [at ? " + " : "", idText(id)])),
       h("div", { class: "row" }, h("span", { class: "small muted" }, other.reason),
         h("button", { type: "button", class: "small-button", onclick: () => sideBySide(found, other, view, beside) }, "Side by side"))))),
