@@ -25,7 +25,9 @@ def served(request: pytest.FixtureRequest) -> Iterator[Served]:
     port = {"postgresql": 5432, "mysql": 3306}[request.param]
     with postgres() if request.param == "postgresql" else mysql() as database:
         for number in range(_TABLES):
-            database.run(f"CREATE TABLE t{number} (id int, word varchar(80))", _rows(f"t{number}", 0))
+            database.run(
+                f"CREATE TABLE t{number} (id int, word varchar(80))", _rows(f"t{number}", 0)
+            )
         database.run("CREATE TABLE big (id int, word varchar(80))")
         for start in range(0, 60_000, _ROWS):
             database.run(_rows("big", start))

@@ -57,8 +57,8 @@ def limited(task: str, job: Json, folder: Path, tell: Tick) -> Json:
         signal.setitimer(signal.ITIMER_REAL, seconds)
         try:
             result: Json = function(job, folder, tick)
-        except (MemoryError, RuntimeError) as error:
-            if not ran_out(error):
+        except Exception as error:
+            if isinstance(error, DovetailError) or not ran_out(error):
                 raise
             raise EngineError(f"a job {too_little()}") from None
         finally:
