@@ -24,6 +24,8 @@ _STATM = Path("/proc/self/statm")
 # How libraries that are not Python's say that there is no more.
 _SIGNS = (
     "bad_alloc",
+    "bad allocation",
+    "Allocation failure",
     "Failed to allocate memory",
     "can't start new thread",
     "Cannot allocate memory",
@@ -56,7 +58,7 @@ def uncounted() -> Iterator[None]:
     stack the process is aborted, as no error can be raised there.
     """
     limit = _limit()
-    if limit is None or not _ceilings or not _STATM.exists():
+    if limit is None or limit[0] == resource.RLIM_INFINITY or not _STATM.exists():
         yield
         return
     before = _data()
@@ -68,6 +70,15 @@ def uncounted() -> Iterator[None]:
         if limit[1] != resource.RLIM_INFINITY:
             raised = min(raised, limit[1])
         resource.setrlimit(resource.RLIMIT_DATA, (raised, limit[1]))
+
+
+def is_spent(most: int | None) -> bool:
+    """Whether this process, which may take so many bytes for a job, has less than half of them
+    left: allocators keep what a job had, and the next would fail for want of it."""
+    limit = _limit()
+    if most is None or limit is None or limit[0] == resource.RLIM_INFINITY or not _STATM.exists():
+        return False
+    return limit[0] - _data() < most // 2
 
 
 def within(usual: int) -> int:

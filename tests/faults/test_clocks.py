@@ -1,5 +1,5 @@
-"""A clock that jumps, back or forth, before an update and in the middle of one: nothing is lost, and
-what changed is read.
+"""A clock that jumps, back or forth, before an update and in the middle of one: nothing is lost,
+and what changed is read.
 
 A process is told another time wherever Python tells it one; files keep the times that they were
 written at by such a clock.

@@ -1,5 +1,5 @@
-"""A database server that is restarted while an update reads it: each table is as it was or as it is,
-what could not be read is said in a line, and the next update is complete."""
+"""A database server that is restarted while an update reads it: each table is as it was or as it
+is, what could not be read is said in a line, and the next update is complete."""
 
 from __future__ import annotations
 

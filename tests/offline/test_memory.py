@@ -107,7 +107,7 @@ def test_what_a_library_raises_of_its_own_kind_names_the_setting(
 
 def test_what_is_loaded_of_our_own_does_not_count() -> None:
     with memory.bounded(64 << 20):
-        with memory.uncounted():
+        with memory.uncounted(), memory.uncounted():
             loaded = np.ones(256 << 20, np.uint8)
         assert len(np.ones(16 << 20, np.uint8)) == 16 << 20
         with pytest.raises(MemoryError):

@@ -9,8 +9,8 @@ nothing more is begun. With `--keep` the figures go into tests/soak/figures.json
 docs/reliability.md is written from it; with `--add` they are added to those there, so that a soak
 can be run in pieces, each by seeds of its own; with `--into` they go into a file, part by part, and
 `--from` takes them from such files instead of running anything. Figures carry the commit, the day
-and the machine they come from; `--commit` says the commit where there is no repository. A part that needs packages or
-servers that are not there is left out, by name.
+and the machine they come from; `--commit` says the commit where there is no repository. A part that
+needs packages or servers that are not there is left out, by name.
 """
 
 from __future__ import annotations
@@ -153,6 +153,14 @@ PARTS = {
         2_000,
         "tampered.catalogs",
     ),
+    "memory": Part(
+        "A pile of tables of a company is indexed with the embedder under lower and lower ceilings "
+        "(`index_memory_mb`): the catalog has the joins that it has under the usual one, or one "
+        "error names the setting. Held is all that the process has in memory at its peak, with "
+        "what does not count: files that are mapped, extensions and models.",
+        6,
+        "memory.memory",
+    ),
     "server": Part(
         "A server with two processes for questions, the sample's tables and the embedder is asked "
         "over eight connections, no question twice, tables, joins and paths between them, and with "
@@ -184,7 +192,7 @@ def page(kept: Mapping[str, Figures]) -> str:
         "short form of every part runs in `make test`. What is and is not defended is said in",
         "[security](security.md), what a catalog promises in [the catalog](catalog.md#guarantees).",
         "Written by `python -m tests.soak --keep` from `tests/soak/figures.json`. Each part says",
-        "what it was run on: a commit (with a plus where files differed from it), a day, a machine.",
+        "what it was run on: a commit (with a plus where files differed), a day, a machine.",
         "Where the machine was not noted yet, the commit is the one that brought the figures.",
         "",
         "| part | cases | wrong | minutes | run on |",

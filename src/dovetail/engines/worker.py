@@ -16,7 +16,7 @@ import signal
 from pathlib import Path
 
 from dovetail.errors import DovetailError, EngineError
-from dovetail.memory import bounded, ran_out, too_little
+from dovetail.memory import bounded, is_spent, ran_out, too_little
 from dovetail.plugins import resolve
 from dovetail.ports import Json, Tick
 from dovetail.process import Caller
@@ -28,6 +28,8 @@ def main() -> None:
     caller = Caller()
     for request in caller.requests():
         caller.send(run(request["task"], request["job"], Path(request["folder"]), caller))
+        if is_spent(request["job"].get("memory")):  # the caller starts another
+            break
 
 
 def run(task: str, job: Json, folder: Path, caller: Caller) -> Json:

@@ -107,7 +107,8 @@ def english_words() -> tuple[list[str], Vectors]:
         if count >= _OFTEN and _SHORTEST <= len(word) <= _LONGEST
     )
     batches = (words[at : at + _BATCH] for at in range(0, len(words), _BATCH))
-    return words, np.concatenate([word_encoder().embed_documents(batch) for batch in batches])
+    with uncounted():
+        return words, np.concatenate([word_encoder().embed_documents(batch) for batch in batches])
 
 
 def translations(
