@@ -99,7 +99,7 @@ def figures(outcomes: Counter[str], wrong: list[str]) -> Figures:
 
 
 def together(one: Figures, other: Figures) -> Figures:
-    """The figures of two runs of a part, of different seeds; what was measured is the last's.
+    """The figures of two runs of a part, of different seeds; measured values stand side by side.
 
     >>> one, other = figures(Counter(a=2), []), figures(Counter(a=1, b=1), ["b"])
     >>> one["seconds"] = other["seconds"] = 1
@@ -122,7 +122,11 @@ def together(one: Figures, other: Figures) -> Figures:
     both["seeds"] = sorted([*seeds, *other.get("seeds", [])])
     runs = [*one.get("runs", []), *other.get("runs", [])]
     both["runs"] = [run for number, run in enumerate(runs) if run not in runs[:number]]
-    if measured := other.get("measured", one.get("measured")):
+    measured = dict(one.get("measured", {}))
+    for what, value in other.get("measured", {}).items():
+        before = measured.get(what, value)
+        measured[what] = value if before == value else f"{before}; {value}"
+    if measured:
         both["measured"] = measured
     return both
 

@@ -24,6 +24,8 @@ def test_figures_say_what_they_were_run_on_and_add_up() -> None:
     assert f"{os.cpu_count()} cores" in here["machine"]
     one, other = (figures(Counter(a=1), []) for _ in range(2))
     for each, commit in ((one, "1"), (other, "2")):
-        each.update(seconds=1, runs=[stamp(commit)])
+        each["seconds"], each["runs"] = 1, [stamp(commit)]
+        each["measured"] = {"same": "1 MB", "each": f"{commit} MB"}
     assert [run["commit"] for run in together(one, other)["runs"]] == ["1", "2"]
+    assert together(one, other)["measured"] == {"same": "1 MB", "each": "1 MB; 2 MB"}
     assert len(together(one, one)["runs"]) == 1
