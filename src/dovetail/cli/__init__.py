@@ -27,7 +27,7 @@ _A_MOMENT = 0.02
 # What a shell takes for the end by Ctrl-C; typer makes it of one, and says nothing.
 _INTERRUPTED = 130
 # What ends a command early, as it is told, and the exit code by which a shell knows it.
-_ENDED = {
+_ENDED: dict[int, tuple[str, int]] = {
     signal.SIGINT: ("interrupted", _INTERRUPTED),
     signal.SIGTERM: ("ended by SIGTERM", 128 + signal.SIGTERM),
 }
