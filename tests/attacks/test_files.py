@@ -309,3 +309,23 @@ def test_a_sheet_that_the_lists_do_not_lead_to_is_not_read_unseen(tmp_path: Path
                 new.writestr(name if part.endswith("s.xml") else part, old.read(part))
         with pytest.raises(SourceError, match="too far apart"):
             read_sheet(str(again), "s")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_file_that_takes_all_memory_is_the_only_one_left_out(
+    workers: int, tmp_path: Path
+) -> None:
+    """A text of 20 MB that stands once in the file, and in 100,000 rows."""
+    pile = tmp_path / "pile"
+    pile.mkdir()
+    text = pa.DictionaryArray.from_arrays(pa.array([0] * 100_000, pa.int32()), ["a" * 20_000_000])
+    pq.write_table(pa.table({"text": text}), pile / "bomb.parquet", compression="zstd")
+    for name in ("after", "zoo"):
+        (pile / f"{name}.csv").write_text("id,word\n1,a\n2,b\n")
+    settings = Settings(embedder="none", workers=workers, index_memory_mb=512)
+    catalog = dovetail.build(pile, into=tmp_path / "catalog", settings=settings)
+    assert sorted(table.id.name for table in catalog) == ["after", "zoo"]
+    (skip,) = catalog.skipped
+    assert skip.table == "bomb"
+    assert "needs more memory than the setting index_memory_mb" in skip.reason

@@ -288,7 +288,17 @@ def is_running(process: int) -> bool:
 
 
 @pytest.mark.slow
-def test_interrupted_it_says_so_and_leaves_nobody_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "everyone", "code", "told"),
+    [
+        (signal.SIGINT, False, 130, "interrupted"),  # as a terminal does
+        (signal.SIGTERM, False, 143, "ended by SIGTERM"),  # as who manages a process does
+        (signal.SIGTERM, True, 143, "ended by SIGTERM"),  # as who ends a container does
+    ],
+)
+def test_interrupted_it_says_so_and_leaves_nobody_behind(
+    number: signal.Signals, everyone: bool, code: int, told: str, tmp_path: Path
+) -> None:
     lake, into = tmp_path / "lake", tmp_path / "catalog"
     write_lake(lake, 2, rows=20_000)
     before = contents(dovetail.build(f"lake={lake}", into=into))
@@ -297,14 +307,16 @@ def test_interrupted_it_says_so_and_leaves_nobody_behind(tmp_path: Path) -> None
         workers = wait_for_workers(run)
         for worker in workers:  # so that the run cannot end before it is interrupted
             os.kill(worker, signal.SIGSTOP)
-        os.killpg(run.pid, signal.SIGINT)  # as a terminal does
+        os.killpg(run.pid, number)
         for worker in workers:
+            if everyone:
+                os.kill(worker, number)
             os.kill(worker, signal.SIGCONT)
         out, err = run.communicate()
-        assert run.returncode == 130
+        assert run.returncode == code
     wait_until_gone(workers)
     assert out == ""
-    assert err == "dovetail: interrupted; finished tables are kept for the next run\n"
+    assert err == f"dovetail: {told}; finished tables are kept for the next run\n"
     assert contents(dovetail.open(into)) == before
     dovetail.build(f"lake={lake}", into=into)
     assert contents(dovetail.open(into)) == scratch(lake, tmp_path / "scratch")

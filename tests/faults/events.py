@@ -23,6 +23,8 @@ CHANGES = frozenset(
     {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "os.link", "os.utime"}
 )
 KILL, FULL, READ_ONLY, BROKEN = "kill", "disk full", "read-only", "input/output error"
+# What ends a command and can be heard, by its name.
+SIGNALS = {each.name: each for each in (signal.SIGINT, signal.SIGTERM)}
 ERRORS = {FULL: errno.ENOSPC, READ_ONLY: errno.EROFS, BROKEN: errno.EIO}
 # Packages whose import takes long, and starts nothing that a fork would lose.
 _HEAVY = ("dovetail", "duckdb", "numpy", "pyarrow", "rapidfuzz", "scipy", "sqlglot", "tests")
@@ -88,6 +90,8 @@ def faulty(step: Callable[[], object], below: Path, at: int, fault: str) -> tupl
             seen[0] += 1
             if seen[0] == at and fault == KILL:
                 os.kill(os.getpid(), signal.SIGKILL)
+            if seen[0] == at and fault in SIGNALS:
+                os.kill(os.getpid(), SIGNALS[fault])
             if seen[0] >= at and fault in ERRORS:
                 raise OSError(ERRORS[fault], os.strerror(ERRORS[fault]))
 

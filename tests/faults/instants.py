@@ -18,6 +18,7 @@ from tests.faults.events import (
     KILL,
     READ_ONLY,
     REFUSED,
+    SIGNALS,
     counted,
     faulty,
     import_for,
@@ -55,7 +56,12 @@ class Actions:
         here, step = self._here, partial(place.ACTIONS[action], self._here)
         shutil.rmtree(here, ignore_errors=True)
         shutil.copytree(self._folder / action, here)
-        ended, told = faulty(step, here, at, fault)
+        if fault in SIGNALS:
+            ended, told = faulty(partial(place.command, here, action), here, at, fault)
+            if ended != DONE or told != _said(action, fault):
+                return f"it ended as {ended}: {told}"
+        else:
+            ended, told = faulty(step, here, at, fault)
         if ended not in (fault, DONE, REFUSED) or (ended == REFUSED and "\n" in told):
             return f"it ended as {ended}: {told}"
         found = _sure(partial(place.state, here))
@@ -81,14 +87,23 @@ def strikes(
     draw, actions = random.Random(seed), Actions(folder)
     outcomes: Counter[str] = Counter()
     wrong: list[str] = []
+    names = list(place.COMMANDS if SIGNALS.keys() >= set(faults) else place.ACTIONS)
     for number in range(count):
-        action = list(place.ACTIONS)[number % len(place.ACTIONS)]
-        fault = faults[number // len(place.ACTIONS) % len(faults)]
+        action = names[number % len(names)]
+        fault = faults[number // len(names) % len(faults)]
         at = draw.randint(1, actions.about(action)[2])
         problem = actions.strike(action, fault, at)
         outcomes[f"{fault} during {action}"] += 1
         wrong += [f"{fault} before change {at} of {action}: {problem}"] if problem else []
     return outcomes, wrong
+
+
+def _said(action: str, fault: str) -> str:
+    """The exit code of a command that a signal ends, and what it says."""
+    code, told = {"SIGINT": (130, "interrupted"), "SIGTERM": (143, "ended by SIGTERM")}[fault]
+    reads = place.COMMANDS[action][0] == "index"
+    kept = "; finished tables are kept for the next run" if reads else ""
+    return f"{code} dovetail: {told}{kept}\n"
 
 
 def _all_there_is(folder: Path) -> None:

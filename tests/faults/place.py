@@ -21,6 +21,7 @@ from dovetail.models.cache import REPLIES, CachedLLM
 from dovetail.notes.file import ABOUT, read_entries
 from dovetail.notes.notes import file_of, note
 from dovetail.ports import Completion, Json, Message
+from tests.support.command_line import run
 from tests.support.contents import contents
 
 WORDS = Settings(embedder="none", workers=1, families=True)
@@ -116,6 +117,25 @@ ACTIONS: dict[str, Callable[[Path], None]] = {
     "save": save,
     "repair": repair,
 }
+
+# Actions that are commands, with their arguments; what differs from the usual is in WORDS.
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "index": ("index", "shop={}/shop.sqlite", "files={}/files"),
+    "update": ("index",),
+    "learn": ("learn", "{}/log.sql"),
+    "note": ("note", "about", "orders", _REMARK),
+    "repair": ("repair",),
+}
+
+
+def command(folder: Path, action: str) -> str:
+    """Do an action by its command; returns the exit code and what is told of errors."""
+    arguments = [each.format(folder) for each in COMMANDS[action]]
+    done = run(
+        *arguments, "-C", str(folder / "catalog"), DOVETAIL_EMBEDDER="none", DOVETAIL_WORKERS="1",
+        DOVETAIL_FAMILIES="true",
+    )  # fmt: skip
+    return f"{done.returncode} {done.stderr}"
 
 
 def prepare(folder: Path, action: str) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from tests.faults import place
 from tests.faults.bench_runs import killed_runs
-from tests.faults.events import FULL, KILL, in_process
+from tests.faults.events import FULL, KILL, SIGNALS, in_process
 from tests.faults.instants import Actions, strikes
 
 
@@ -18,6 +17,14 @@ def test_actions_struck_at_instants_that_a_seed_chooses(tmp_path: Path) -> None:
     outcomes, wrong = strikes(tmp_path, seed=1, count=2 * len(place.ACTIONS), faults=[KILL, FULL])
     assert wrong == []
     assert {name.partition(" during ")[2] for name in outcomes} == place.ACTIONS.keys()
+
+
+@pytest.mark.slow
+def test_commands_that_a_signal_ends_say_so_and_leave_the_catalog_whole(tmp_path: Path) -> None:
+    count = 2 * len(place.COMMANDS)
+    outcomes, wrong = strikes(tmp_path, seed=1, count=count, faults=list(SIGNALS))
+    assert wrong == []
+    assert outcomes.total() == count
 
 
 def test_runs_of_the_evaluation_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
@@ -31,20 +38,6 @@ def test_killed_at_the_first_and_the_last_instant(action: str, tmp_path: Path) -
     actions = Actions(tmp_path)
     for at in (1, actions.about(action)[2]):
         assert actions.strike(action, KILL, at) == ""
-
-
-@pytest.mark.parametrize("jump", [-10 * 365 * 86_400, 10 * 365 * 86_400])
-def test_a_clock_that_jumps_hides_no_change(jump: int, tmp_path: Path) -> None:
-    """Files that were written while the clock was elsewhere are older, or newer, than all else."""
-    place.prepare(tmp_path / "here", "update")
-    for file in (tmp_path / "here").rglob("*.csv"):
-        there = file.stat().st_mtime + jump
-        os.utime(file, (there, there))
-    place.update(tmp_path / "here")
-    (tmp_path / "here" / "catalog").rename(tmp_path / "updated")
-    place.first(tmp_path / "here")
-    expected = place.contents_of(tmp_path / "here" / "catalog")
-    assert place.contents_of(tmp_path / "updated") == expected
 
 
 def test_a_step_that_fails_is_told() -> None:

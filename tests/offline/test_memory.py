@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import resource
+import subprocess
+import sys
 from pathlib import Path
 from typing import NoReturn
 
@@ -45,6 +48,7 @@ def test_less_is_held_at_a_time_under_a_lower_ceiling() -> None:
     [
         (MemoryError(), True),
         (RuntimeError("std::bad_alloc"), True),
+        (Exception("Failed to allocate memory for requested buffer of size 9"), True),
         (RuntimeError("can't start new thread"), True),
         (OSError(12, "Cannot allocate memory"), True),
         (OSError(28, "No space left on device"), False),
@@ -82,3 +86,46 @@ def test_an_update_beyond_the_ceiling_names_the_setting_and_changes_nothing(
             dovetail.build(str(tmp_path / "more"), into=into, settings=SETTINGS)
     assert "cities" not in dovetail.open(into, SETTINGS)
     assert "cities" in dovetail.build(str(tmp_path / "more"), into=into, settings=SETTINGS)
+
+
+class _FailError(Exception):
+    """As onnxruntime has errors: of no kind that Python knows."""
+
+
+def test_what_a_library_raises_of_its_own_kind_names_the_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = f"shop={write_shop(tmp_path / 'shop.sqlite')}"
+
+    def failing(*_: object) -> NoReturn:
+        raise _FailError("[ONNXRuntimeError] : 6 : Exception during initialization: std::bad_alloc")
+
+    monkeypatch.setattr("dovetail.offline.pipeline.search_stage", failing)
+    with pytest.raises(CatalogError, match="more memory than the setting index_memory_mb"):
+        dovetail.build(shop, into=tmp_path / "catalog", settings=SETTINGS)
+
+
+def test_what_is_loaded_of_our_own_does_not_count() -> None:
+    with memory.bounded(64 << 20):
+        with memory.uncounted(), memory.uncounted():
+            loaded = np.ones(256 << 20, np.uint8)
+        assert len(np.ones(16 << 20, np.uint8)) == 16 << 20
+        with pytest.raises(MemoryError):
+            np.ones(128 << 20, np.uint8)
+    assert len(loaded) == 256 << 20
+
+
+@pytest.mark.slow
+def test_a_catalog_under_a_low_ceiling_is_the_one_without(tmp_path: Path) -> None:
+    """Extensions of DuckDB and the embedder are loaded under it, in a process of their own: they
+    take more while they load than the ceiling is, and would end the process."""
+    write_shop(tmp_path / "shop.sqlite")
+    environ = {**os.environ, "DOVETAIL_WORKERS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    for ceiling in ("4096", "256"):
+        command = [sys.executable, "-m", "dovetail", "index", "shop.sqlite", "-C", ceiling]
+        environ["DOVETAIL_INDEX_MEMORY_MB"] = ceiling
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+    assert tree(tmp_path / "256") == tree(tmp_path / "4096")

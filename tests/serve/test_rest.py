@@ -370,8 +370,17 @@ def test_tokens_come_from_a_file_or_the_environment(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("processes", ["1", "2"])
-def test_the_command_serves_logs_and_ends(folder: Path, processes: str) -> None:
+@pytest.mark.parametrize(
+    ("processes", "number", "code", "ended"),
+    [
+        ("1", signal.SIGTERM, 143, "dovetail: ended by SIGTERM"),
+        ("2", signal.SIGTERM, 143, "dovetail: ended by SIGTERM"),
+        ("2", signal.SIGINT, 130, "dovetail: interrupted"),
+    ],
+)
+def test_the_command_serves_logs_and_ends(
+    folder: Path, processes: str, number: signal.Signals, code: int, ended: str
+) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -384,7 +393,7 @@ def test_the_command_serves_logs_and_ends(folder: Path, processes: str) -> None:
         listed = Path(f"/proc/{process.pid}/task").glob("*/children")
         beside = [Path("/proc") / child for file in listed for child in file.read_text().split()]
         assert len(beside) == int(processes) - (processes == "1")
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(number)
         _, told = process.communicate()
         while any(child.exists() for child in beside):  # they end where nobody can ask any more
             time.sleep(0.01)
@@ -393,8 +402,9 @@ def test_the_command_serves_logs_and_ends(folder: Path, processes: str) -> None:
     lines = told.splitlines()
     here = f"http://127.0.0.1:{port}"
     assert lines[0] == f"dovetail serves 7 tables at {here}/ (the page) and {here}/api"
-    logged = json.loads(lines[-1])
+    logged = json.loads(lines[-2])
     assert (logged["path"], logged["status"], logged["method"]) == ("/api/v1/health", 200, "GET")
+    assert (process.returncode, lines[-1]) == (code, ended)
 
 
 def test_beyond_this_machine_it_needs_tokens(folder: Path) -> None:

@@ -1,15 +1,16 @@
 """Hours of bad days: does anything get lost, leak, hang or end in a traceback?
 
     python -m tests.soak [--part NAME]... [--share 1.0] [--seed 1] [--processes 2] [--seconds N]
-        [--keep | --add | --into FILE] [--from FILE]...
+        [--commit HASH] [--keep | --add | --into FILE] [--from FILE]...
 
 Every part does a number of cases by a seed and counts how they ended; what went wrong is listed,
 and makes the exit code 1. `--share 0.1` does a tenth of each part's cases; after `--seconds`
 nothing more is begun. With `--keep` the figures go into tests/soak/figures.json, and
 docs/reliability.md is written from it; with `--add` they are added to those there, so that a soak
 can be run in pieces, each by seeds of its own; with `--into` they go into a file, part by part, and
-`--from` takes them from such files instead of running anything. A part that needs packages or
-servers that are not there is left out, by name.
+`--from` takes them from such files instead of running anything. Figures carry the commit, the day
+and the machine they come from; `--commit` says the commit where there is no repository. A part that
+needs packages or servers that are not there is left out, by name.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from tests.soak.figures import Figures, LeftOutError, Wanted, together
+from tests.soak.figures import Figures, LeftOutError, Wanted, stamp, together
 
 KEPT = Path(__file__).with_name("figures.json")
 PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
@@ -60,8 +61,15 @@ PARTS = {
         315,
         "faults.kills",
     ),
+    "signals": Part(
+        "Commands that index, update, learn, note and repair are ended by SIGTERM or SIGINT before "
+        "one of their changes to files: they say so in a line and end with the code that is usual; "
+        "what is left is as before or as it shall be, and the command done again finishes.",
+        100,
+        "faults.signals",
+    ),
     "disks": Part(
-        "The same with a disk that is full, read-only or broken from one change to files on: one "
+        "As kills, with a disk that is full, read-only or broken from one change to files on: one "
         "error of a line, nothing lost or doubled, and what was begun can be finished.",
         126,
         "faults.disks",
@@ -145,6 +153,14 @@ PARTS = {
         2_000,
         "tampered.catalogs",
     ),
+    "memory": Part(
+        "A pile of tables of a company is indexed with the embedder under lower and lower ceilings "
+        "(`index_memory_mb`): the catalog has the joins that it has under the usual one, or one "
+        "error names the setting. Held is all that the process has in memory at its peak, with "
+        "what does not count: files that are mapped, extensions and models.",
+        6,
+        "memory.memory",
+    ),
     "server": Part(
         "A server with two processes for questions, the sample's tables and the embedder is asked "
         "over eight connections, no question twice, tables, joins and paths between them, and with "
@@ -175,15 +191,17 @@ def page(kept: Mapping[str, Figures]) -> str:
         "loses, doubles, leaks or hangs something, or ends in anything but one clear error; a",
         "short form of every part runs in `make test`. What is and is not defended is said in",
         "[security](security.md), what a catalog promises in [the catalog](catalog.md#guarantees).",
-        "Written by `python -m tests.soak --keep` from `tests/soak/figures.json`.",
+        "Written by `python -m tests.soak --keep` from `tests/soak/figures.json`. Each part says",
+        "what it was run on: a commit (with a plus where files differed), a day, a machine.",
+        "Where the machine was not noted yet, the commit is the one that brought the figures.",
         "",
-        "| part | cases | wrong | minutes |",
-        "|---|---:|---:|---:|",
+        "| part | cases | wrong | minutes | run on |",
+        "|---|---:|---:|---:|---|",
     ]
     named = [(name, part, kept[name]) for name, part in PARTS.items() if name in kept]
     lines += [
         f"| [{name}](#{name}) | {figures['cases']:,} | {len(figures['wrong'])} "
-        f"| {figures['seconds'] / 60:.1f} |"
+        f"| {figures['seconds'] / 60:.1f} | {_run_on(figures)} |"
         for name, _, figures in named
     ]
     for name, part, figures in named:
@@ -194,6 +212,13 @@ def page(kept: Mapping[str, Figures]) -> str:
     return "\n".join([*lines, ""])
 
 
+def _run_on(figures: Figures) -> str:
+    """The commits, days and machines of a part's cases."""
+    return "; ".join(
+        f"{run['commit']}, {run['date']}, {run['machine']}" for run in figures.get("runs", [])
+    )
+
+
 def main() -> None:
     """Run parts; the exit code says whether anything went wrong, or nothing could be run."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
@@ -202,6 +227,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=math.inf)
+    parser.add_argument("--commit", default="", help="the commit that is run")
     parser.add_argument("--keep", action="store_true", help="write figures.json and the page")
     parser.add_argument("--add", action="store_true", help="the same, added to what is there")
     parser.add_argument("--into", type=Path, help="a file for the figures")
@@ -245,6 +271,7 @@ def _run(given: argparse.Namespace) -> Iterable[tuple[str, Figures]]:
             print(f"{name}: left out: {reason}", flush=True)
             continue
         done["seconds"] = round(time.monotonic() - began)
+        done["runs"] = [stamp(given.commit)]
         yield name, done
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.faults.bench_runs import killed_runs
-from tests.faults.events import BROKEN, FULL, KILL, READ_ONLY
+from tests.faults.events import BROKEN, FULL, KILL, READ_ONLY, SIGNALS
 from tests.faults.flips import flips, mendings
 from tests.faults.instants import strikes
 from tests.faults.place import whole
@@ -16,12 +16,18 @@ from tests.soak.figures import Chunk, Ended, Figures, Wanted, in_chunks
 
 # Cases that a process does in a row, in a folder of its own.
 _IN_A_ROW = 21
+_SIGNALS_IN_A_ROW = 10
 _FLIPS_IN_A_ROW = 500
 
 
 def kills(wanted: Wanted) -> Figures:
     """Kill -9 before a change to files."""
     return _in_folders(_killed, wanted, _IN_A_ROW)
+
+
+def signals(wanted: Wanted) -> Figures:
+    """SIGTERM or SIGINT before a change to files."""
+    return _in_folders(_ended, wanted, _SIGNALS_IN_A_ROW)
 
 
 def disks(wanted: Wanted) -> Figures:
@@ -53,6 +59,10 @@ def _killed(seed: int, count: int, folder: Path) -> Ended:
     outcomes, wrong = killed_runs(folder / "runs", seed, count // 3)
     struck, more = strikes(folder / "catalogs", seed, count - count // 3, [KILL])
     return outcomes + struck, wrong + more
+
+
+def _ended(seed: int, count: int, folder: Path) -> Ended:
+    return strikes(folder, seed, count, list(SIGNALS))
 
 
 def _refused(seed: int, count: int, folder: Path) -> Ended:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
+import os
+import platform
+import subprocess
 import sys
 import time
 from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TypedDict
 
+ROOT = Path(__file__).parents[2]
 # A chunk of cases has a seed of its own, so that pieces of a soak can be told apart and added.
 Chunk = tuple[int, int]
 Ended = tuple[Counter[str], list[str]]
@@ -35,9 +42,18 @@ class Wanted:
         return time.monotonic() >= self.until
 
 
+class Stamp(TypedDict):
+    """What a part was run on: the commit, the day, and the machine."""
+
+    commit: str
+    date: str
+    machine: str
+
+
 class Figures(TypedDict, total=False):
     """The number of cases, how often each outcome came, what went wrong, how long it took, what was
-    measured beside, and the seeds that were tried, each as a first and a last."""
+    measured beside, the seeds that were tried, each as a first and a last, and what the cases were
+    run on, a stamp for each run."""
 
     cases: int
     outcomes: dict[str, int]
@@ -45,6 +61,32 @@ class Figures(TypedDict, total=False):
     seconds: int
     measured: dict[str, str]
     seeds: list[list[int]]
+    runs: list[Stamp]
+
+
+def stamp(commit: str = "") -> Stamp:
+    """Of a run that is here and now; the commit is told where there is no repository."""
+    return {
+        "commit": commit or _commit(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": f"{os.cpu_count()} cores, {platform.machine()}",
+    }
+
+
+def _commit() -> str:
+    """The commit that is checked out, with a plus where files differ from it."""
+
+    def git(*command: str) -> str:
+        done = subprocess.run(
+            ["git", *command], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        return done.stdout.strip()
+
+    with suppress(OSError):
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", "src", "tests")
+        if found := git("rev-parse", "--short=8", "HEAD"):
+            return found + ("+" if changed else "")
+    return "unknown"
 
 
 def figures(outcomes: Counter[str], wrong: list[str]) -> Figures:
@@ -57,7 +99,7 @@ def figures(outcomes: Counter[str], wrong: list[str]) -> Figures:
 
 
 def together(one: Figures, other: Figures) -> Figures:
-    """The figures of two runs of a part, of different seeds; what was measured is the last's.
+    """The figures of two runs of a part, of different seeds; measured values stand side by side.
 
     >>> one, other = figures(Counter(a=2), []), figures(Counter(a=1, b=1), ["b"])
     >>> one["seconds"] = other["seconds"] = 1
@@ -78,7 +120,13 @@ def together(one: Figures, other: Figures) -> Figures:
     both["wrong"] = one["wrong"] + other["wrong"]
     both["seconds"] = one["seconds"] + other["seconds"]
     both["seeds"] = sorted([*seeds, *other.get("seeds", [])])
-    if measured := other.get("measured", one.get("measured")):
+    runs = [*one.get("runs", []), *other.get("runs", [])]
+    both["runs"] = [run for number, run in enumerate(runs) if run not in runs[:number]]
+    measured = dict(one.get("measured", {}))
+    for what, value in other.get("measured", {}).items():
+        before = measured.get(what, value)
+        measured[what] = value if before == value else f"{before}; {value}"
+    if measured:
         both["measured"] = measured
     return both
 

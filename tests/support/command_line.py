@@ -19,7 +19,8 @@ Cli = Callable[..., tuple[int, str]]
 
 def run(*arguments: str, cwd: Path | None = None, **environment: str) -> CompletedProcess[str]:
     """Run a command as a process would: in a folder, by its environment, its output in files."""
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGALRM)}
+    heeded = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+    handlers = {number: signal.getsignal(number) for number in heeded}
     command = ["dovetail", *arguments]
     with (
         TemporaryDirectory() as folder,

@@ -37,7 +37,7 @@ class State:
     def __init__(self, reader: CatalogReader, settings: Settings) -> None:
         self.reader = reader
         self.settings = settings
-        self._notes_of: tuple[tuple[int, int] | None, Notes] | None = None
+        self._notes_of: tuple[tuple[int, ...] | None, Notes] | None = None
         self._made_of: Notes | None = None
         self._made: dict[Hashable, Any] = {}
         self._without: tuple[float, str] = (0.0, "")
@@ -48,8 +48,9 @@ class State:
         file = self.reader.notes_file
         stamp = None
         with suppress(OSError):
-            status = file.stat() if file is not None else None
-            stamp = None if status is None else (status.st_size, status.st_mtime_ns)
+            if file is not None:
+                status = file.stat()
+                stamp = status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
         if self._notes_of is None or self._notes_of[0] != stamp:
             self._notes_of = stamp, read_notes(self.reader)
         return self._notes_of[1]

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 _A_MOMENT = 0.02
 # What a shell takes for the end by Ctrl-C; typer makes it of one, and says nothing.
 _INTERRUPTED = 130
+# What ends a command early, as it is told, and the exit code by which a shell knows it.
+_ENDED: dict[int, tuple[str, int]] = {
+    signal.SIGINT: ("interrupted", _INTERRUPTED),
+    signal.SIGTERM: ("ended by SIGTERM", 128 + signal.SIGTERM),
+}
 
 LABORATORY_MISSING = "dovetail bench is a package of its own: pip install dovetail-bench"
 
@@ -130,27 +135,28 @@ def _options(
 
 def main() -> None:
     """Run the command line; every error of ours is one line and an exit code."""
-    interrupted = _heed_interrupts()
+    ended_by = _heed_signals()
     try:
         _run()
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
     except (DovetailError, OSError) as error:
-        if not interrupted():  # else that is all the error is about
+        if not ended_by():  # else that is all the error is about
             sys.exit(_complain(error))
     except SystemExit as end:
-        if end.code != _INTERRUPTED and not interrupted():
+        if end.code != _INTERRUPTED and not ended_by():
             raise
     except (KeyboardInterrupt, Exception):
-        if not interrupted():
+        if not ended_by():
             raise
     else:
-        if not interrupted():
+        if not ended_by():
             return
+    told, code = _ENDED.get(ended_by(), _ENDED[signal.SIGINT])
     kept = "; finished tables are kept for the next run" if sys.argv[1:2] == ["index"] else ""
-    sys.stderr.write(f"dovetail: interrupted{kept}\n")
-    sys.exit(_INTERRUPTED)
+    sys.stderr.write(f"dovetail: {told}{kept}\n")
+    sys.exit(code)
 
 
 def _run() -> None:
@@ -178,18 +184,20 @@ def _complain(error: DovetailError | OSError) -> int:
     return 2 if isinstance(error, UsageError) else 1
 
 
-def _heed_interrupts() -> Callable[[], bool]:
-    """From now on no interrupt gets lost; the function returned says whether there was one.
+def _heed_signals() -> Callable[[], int]:
+    """From now on no signal that ends a command gets lost; the function returned says which came
+    first, 0 where none did.
 
     Python raises KeyboardInterrupt wherever the main thread happens to be. In a destructor or in a
     callback of the garbage collector exceptions are dropped, and the command would go on. Such an
     interrupt is raised again a moment later, and what else became of one is remembered to the end.
-    A process that was started to ignore interrupts, as in the background of a script, goes on
-    ignoring them: they are meant for others.
+    Whoever manages processes ends them by SIGTERM, which goes the same way: workers are called off
+    and what is unfinished is tidied up, as after Ctrl-C. A process that was started to ignore a
+    signal, as in the background of a script, goes on ignoring it: it is meant for others.
     """
     seen: list[int] = []
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        return lambda: False
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    heeded = [number for number, handler in usual.items() if signal.getsignal(number) is handler]
 
     def interrupt(number: int, _: FrameType | None) -> None:
         seen.append(number)
@@ -203,7 +211,9 @@ def _heed_interrupts() -> Callable[[], bool]:
         else:
             drop(what)
 
-    sys.unraisablehook = dropped
-    signal.signal(signal.SIGALRM, interrupt)
-    signal.signal(signal.SIGINT, interrupt)
-    return lambda: bool(seen)
+    if heeded:
+        sys.unraisablehook = dropped
+        signal.signal(signal.SIGALRM, interrupt)
+    for number in heeded:
+        signal.signal(number, interrupt)
+    return lambda: seen[0] if seen else 0

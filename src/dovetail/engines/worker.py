@@ -18,7 +18,7 @@ import signal
 from pathlib import Path
 
 from dovetail.errors import DovetailError, EngineError
-from dovetail.memory import bounded, ran_out, too_little
+from dovetail.memory import bounded, is_spent, ran_out, too_little
 from dovetail.plugins import resolve
 from dovetail.ports import Json, Tick
 from dovetail.process import Absent, Caller
@@ -31,6 +31,8 @@ def main() -> None:
     for request in caller.requests():
         absent.names = request["job"].get("without", ())
         caller.send(run(request["task"], request["job"], Path(request["folder"]), caller))
+        if is_spent(request["job"].get("memory")):  # the caller starts another
+            break
 
 
 def run(task: str, job: Json, folder: Path, caller: Caller) -> Json:
@@ -60,8 +62,8 @@ def limited(task: str, job: Json, folder: Path, tell: Tick) -> Json:
         signal.setitimer(signal.ITIMER_REAL, seconds)
         try:
             result: Json = function(job, folder, tick)
-        except (MemoryError, RuntimeError) as error:
-            if not ran_out(error):
+        except Exception as error:
+            if isinstance(error, DovetailError) or not ran_out(error):
                 raise
             raise EngineError(f"a job {too_little()}") from None
         finally:

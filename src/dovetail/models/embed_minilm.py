@@ -23,6 +23,7 @@ import numpy as np
 
 from dovetail.arrays import Vectors
 from dovetail.errors import ModelError, UsageError
+from dovetail.memory import uncounted
 from dovetail.models.vectors import well_formed
 from dovetail.models.weights import verified
 
@@ -120,10 +121,11 @@ def open_minilm(argument: str = "") -> MiniLM:
         raise UsageError(f"embedder 'minilm' takes no argument, not {argument!r}")
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_buffer(bytes(_verified(_TOKENIZER)))
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(_TOKENS)
-    return MiniLM(tokenizer, _session(), threads=_processors())
+    with uncounted():
+        tokenizer = Tokenizer.from_buffer(bytes(_verified(_TOKENIZER)))
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(_TOKENS)
+        return MiniLM(tokenizer, _session(), threads=_processors())
 
 
 def _session() -> InferenceSession:
@@ -132,7 +134,7 @@ def _session() -> InferenceSession:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    options.log_severity_level = 3
+    options.log_severity_level = 4  # its errors are raised; they are not for the terminal as well
     # The graph is fused already: looking for more to do only costs time at the start.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     arrays = {name: np.ascontiguousarray(array) for name, array in weights().items()}

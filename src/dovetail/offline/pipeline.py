@@ -23,7 +23,7 @@ from dovetail.catalog.reader import CatalogReader, notes_file
 from dovetail.catalog.writer import Draft, writing
 from dovetail.domain import JoinEdge, Skipped
 from dovetail.engines.passes import Workers, connected
-from dovetail.errors import CatalogError, SourceError
+from dovetail.errors import CatalogError, DovetailError, SourceError
 from dovetail.families.detect import find_families
 from dovetail.families.family import VERSION as FAMILIES_VERSION
 from dovetail.families.family import by_lineage, write_families
@@ -325,12 +325,15 @@ def _as_catalog_error(path: Path) -> Iterator[None]:
     kept = "the catalog is as it was before, and what was finished is kept for the next run"
     try:
         yield
-    except (MemoryError, RuntimeError) as error:
-        if not ran_out(error):
-            raise
-        raise CatalogError(f"indexing {too_little()}; {kept}: allow more") from None
-    except OSError as error:
-        raise CatalogError(f"cannot write to {path}: {error.strerror or error}; {kept}") from None
+    except DovetailError:
+        raise
+    except Exception as error:
+        if ran_out(error):
+            raise CatalogError(f"indexing {too_little()}; {kept}: allow more") from None
+        if isinstance(error, OSError):
+            why = error.strerror or error
+            raise CatalogError(f"cannot write to {path}: {why}; {kept}") from None
+        raise
 
 
 def _ignore(progress: Progress) -> None:

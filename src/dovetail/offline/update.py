@@ -53,7 +53,8 @@ def profile_tables(
 
     A job is lost if its worker dies, of the tables themselves or of the limits that it has: of
     `memory`, and of time. Its tables are then read one by one, each in a worker of its own, so that
-    only the one to blame is left behind.
+    only the one to blame is left behind. So are those of a job that were left unread for want of
+    memory.
     """
     tables = plan.to_read
     run = _EngineRun(writer, plan, engine, _ReadProgress(on_progress, len(tables)), memory)
@@ -77,7 +78,7 @@ class _EngineRun:
     profiled: Profiled = field(default_factory=Profiled)
 
     def map(self, jobs: list[list[TableToRead]], *, apart: bool) -> list[list[TableToRead]]:
-        """Have jobs done; returns those of several tables that were lost with their worker."""
+        """Have jobs done; returns the tables of jobs of several that were lost or left unread."""
         if not jobs:
             return []
         requests = [
@@ -113,7 +114,9 @@ class _EngineRun:
                     segment = self.writer.adopt(folder / str(reply.job), name)
                     self.profiled.segments[name] = segment
                     self.profiled.records.append(segment.records())
-                self.progress.finished(job)
+                unread = [job[at] for at in reply.result.get("unread", ())]
+                lost += [unread] if unread else []
+                self.progress.finished([table for table in job if table not in unread])
         return lost
 
 

@@ -20,7 +20,7 @@ from dovetail.catalog.segment import SegmentWriter
 from dovetail.domain import Column, Estimate, Kind, Skipped, Table, TableId
 from dovetail.errors import DovetailError, RescanError
 from dovetail.hashing import HASH_VERSION, HashCipher
-from dovetail.memory import too_little
+from dovetail.memory import ran_out, too_little
 from dovetail.plugins import open_source
 from dovetail.ports import Json, Listing, Source, SourceSpec, TableStatistics, Tick
 from dovetail.profile.masks import Masks
@@ -71,6 +71,9 @@ def profile_batch(job: Json, folder: Path, tick: Tick) -> Json:
     """Profile the tables of a job into a segment in `folder`.
 
     The reply names the segment ('' when no table could be read) and what was skipped, and why.
+    Where a table takes all the memory there is, some of it stays taken, and the tables behind it
+    would pay for that: they are `unread`, by their places in the job, and so is that table, if
+    there are several.
     """
     options = ProfileOptions.from_json(job["options"])
     scratch = folder / "scratch"
@@ -84,8 +87,9 @@ def profile_batch(job: Json, folder: Path, tick: Tick) -> Json:
     label: str | None = None
     records: list[TableRecord] = []
     skipped: list[Skipped] = []
+    unread: list[int] = []
     with SegmentWriter(folder) as writer, opened_for(job.get("run")):
-        for table in tables:
+        for at, table in enumerate(tables):
             mark = writer.mark()
             try:
                 source = opened(table.spec)
@@ -102,6 +106,9 @@ def profile_batch(job: Json, folder: Path, tick: Tick) -> Json:
                 if isinstance(error, OSError) and error.errno in FULL_DISK:
                     raise
                 writer.rewind(mark)
+                if ran_out(error) and len(tables) > 1:
+                    unread = list(range(at, len(tables)))
+                    break
                 why = reason(error)
                 if cipher is not None:  # an error may quote a cell
                     why = f"it cannot be read ({type(error).__name__})"
@@ -110,11 +117,12 @@ def profile_batch(job: Json, folder: Path, tick: Tick) -> Json:
                 shutil.rmtree(scratch, ignore_errors=True)
             tick({"table": str(table.id), "done": True})
         segment = writer.finish(to_records(records), profile_key(options)) if records else ""
-        if skipped:  # over a connection that broke, perhaps
+        if skipped or unread:  # over a connection that broke, perhaps
             close_broken()
     return {
         "segment": segment,
         "skipped": [[skip.source, skip.table, skip.reason] for skip in skipped],
+        "unread": unread,
     }
 
 
@@ -199,7 +207,8 @@ def reason(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return too_little()
     text = error.strerror if isinstance(error, OSError) else None
-    return " ".join((text or str(error)).split())
+    told = " ".join((text or str(error)).split())
+    return f"{told}: {too_little()}" if ran_out(error) else told
 
 
 class _OpenSources(threading.local):

@@ -22,6 +22,7 @@ import numpy as np
 from dovetail.arrays import Vectors
 from dovetail.domain import Table
 from dovetail.errors import ModelError
+from dovetail.memory import uncounted
 from dovetail.models.vectors import VectorStore
 from dovetail.models.weights import verified
 from dovetail.names.concepts import meaning_of
@@ -76,7 +77,10 @@ class WordEncoder:
 
     @cached_property
     def _encoder(self) -> Any:
-        return self.open()
+        with uncounted():
+            encoder = self.open()
+            encoder.encode(["a"])  # only now it reads its files
+        return encoder
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """One row per word."""
@@ -103,7 +107,8 @@ def english_words() -> tuple[list[str], Vectors]:
         if count >= _OFTEN and _SHORTEST <= len(word) <= _LONGEST
     )
     batches = (words[at : at + _BATCH] for at in range(0, len(words), _BATCH))
-    return words, np.concatenate([word_encoder().embed_documents(batch) for batch in batches])
+    with uncounted():
+        return words, np.concatenate([word_encoder().embed_documents(batch) for batch in batches])
 
 
 def translations(

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from dovetail.domain import sql
 from dovetail.errors import MissingExtraError, SourceError
+from dovetail.memory import uncounted
 from dovetail.ports import Scan, ScannedColumn
 from dovetail.sources.projection import PLAIN, Columns, Field, fields_of
 from dovetail.text import cut, printable
@@ -108,7 +109,8 @@ def closed_database(file: str, alias: str) -> duckdb.DuckDBPyConnection:
 @cache
 def load_extension(name: str) -> None:
     """Load an extension from its wheel."""
-    run(f"LOAD {literal(str(extension_file(name)))}")
+    with uncounted():
+        run(f"LOAD {literal(str(extension_file(name)))}")
 
 
 def extension_file(name: str) -> Path:

@@ -276,8 +276,12 @@ def _stats(files: Sequence[str]) -> list[list[object]]:
             continue
         if not stat.S_ISREG(state.st_mode):  # reading a pipe might never end
             raise SourceError(f"{file} is no regular file")
-        _outlast(state.st_mtime_ns)
-        states.append([file, state.st_size, state.st_mtime_ns])
+        # Whoever writes a file may set when its content changed, and so hide that it did: archives
+        # and copies do. When anything of it changed, the system says.
+        times = state.st_mtime_ns, state.st_ctime_ns
+        for changed in times:
+            _outlast(changed)
+        states.append([file, state.st_size, *times])
     return states
 
 
