@@ -38,11 +38,11 @@ from dovetail.search.index import (
     open_index,
     refuse_other_models,
 )
-from dovetail.search.languages import SpokenWords
 from dovetail.search.logical import LogicalJoinGraph, LogicalTables
 from dovetail.search.method_cache import method_cache
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.query import WORD, Query, QueryTerm, ValueLink, clipped, spans, stems
+from dovetail.search.question_words import SpokenWords
 from dovetail.search.reasons import reasons
 from dovetail.search.taught import Lesson, Lessons, NotedTerms
 from dovetail.search.value_linking import ValueLinker

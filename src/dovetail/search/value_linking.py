@@ -37,9 +37,9 @@ _INFLECTED = 4
 # one written like a name, and of any other.
 _PART_OF_NAME, _PART = 0.8, 0.5
 _FEW_TABLES = 3
-# What a word counts for that is a cell, or a part of one, but for a slip of the pen; the letters that
-# it must have, and how many such words of a question are looked up.
-_SLIP, _LEAST_SLIP, _MOST_SLIPS = 0.8, 6, 16
+# What a word counts for that is a cell, or a part of one, but for a slip of the pen; the letters
+# that it may have, and how many such words of a question are looked up.
+_SLIP, _LETTERS, _MOST_SLIPS = 0.8, range(6, 31), 16
 _LEAST_PIECE = 5
 # Names of columns that hold numbers which people say.
 _SPOKEN = frozenset(
@@ -246,7 +246,7 @@ def _parts(word: str) -> Iterator[str]:
 def _slips(spans: Sequence[Span], held: Container[int]) -> Iterator[tuple[int, str]]:
     """What the words that nothing holds may be but for a slip, each with the number of its span."""
     words = [(at, plain(span.text)) for at, span in enumerate(spans) if at not in held]
-    able = [(at, word) for at, word in words if len(word) >= _LEAST_SLIP and word.isascii()]
+    able = [(at, word) for at, word in words if len(word) in _LETTERS and word.isascii()]
     return ((at, meant) for at, word in able[:_MOST_SLIPS] for meant in slips(word))
 
 
