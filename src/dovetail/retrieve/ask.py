@@ -47,6 +47,7 @@ from dovetail.retrieve.liveness import Liveness
 from dovetail.retrieve.look import given_phrases, phrases
 from dovetail.retrieve.match import QueryMatcher
 from dovetail.retrieve.members import with_members
+from dovetail.retrieve.named_things import NamedThings
 from dovetail.retrieve.scorer import FEATURES, ScoredCandidates
 from dovetail.retrieve.trace import Stage, require_positive, table_set
 from dovetail.search.query import Query
@@ -139,6 +140,7 @@ class GraphRetriever:
         self._matcher = QueryMatcher(searcher)
         self._belonging = Belonging(searcher, use_sources=use_sources)
         self._liveness = Liveness(searcher)
+        self._named_things = NamedThings(searcher, self._liveness)
         self.doubter = Doubter(searcher, breadth=breadth, use_sources=use_sources)
         self._use_sources = use_sources
         self._breadth = breadth
@@ -171,6 +173,11 @@ class GraphRetriever:
             connected = self.connect(scored, instead)
         stages.append(self._stage(doubt, scored, connected))
         tables = self._tables(query, scored, connected)
+        if not query.noted:
+            tables += [
+                Chosen(one.table, scored.by_table.get(one.table, 0.0), "connect", str(one))
+                for one in self._named_things.of(query, connected.ids)
+            ]
         answer = self._answer(question, tables, stages, doubt)
         return explained(answer, self._searcher, query, scored) if self._explain else answer
 
