@@ -61,9 +61,10 @@ class NamedThings:
     def of(self, query: Query, tables: Sequence[TableId]) -> list[NamedThing]:
         """The tables that a set of tables lacks for the names that a question asks for."""
         lacking: dict[TableId, NamedThing] = {}
-        for term in _things(query):
-            if not any(self._names(table, term, query) for table in tables):
-                edges = [edge for table in tables for edge in self._edges(table, tables)]
+        things = _things(query)
+        edges = [edge for table in tables for edge in self._edges(table, tables)] if things else []
+        for term in things:
+            if edges and not any(self._names(table, term, query) for table in tables):
                 about = [edge for edge in edges if self._is_about(edge, term, query)]
                 if about:
                     edge = max(about, key=lambda edge: edge.score)
@@ -76,8 +77,7 @@ class NamedThings:
         for edge in self._searcher.joins.joins(table, least=JOINABLE):
             if edge.left == table and edge.right not in tables and not edge.when:
                 right = self._searcher.catalog[edge.right]
-                keys = {key for _, key in edge.columns}
-                if _has_names(right, keys) and not self._liveness.why(edge.right):
+                if _has_names(right) and not self._liveness.why(edge.right):
                     yield edge
 
     def _is_about(self, edge: JoinEdge, term: QueryTerm, query: Query) -> bool:
@@ -93,7 +93,7 @@ class NamedThings:
         profile = self._searcher.catalog[table]
         own = [unqualified(profile.name), profile.comment]
         if any(_says(text, term, query) for text in own):
-            return _has_names(profile, set())
+            return _has_names(profile)
         return any(
             bool(_NAMES.intersection(spelled(column.name).lower().split()))
             and _says(column.name, term, query)
@@ -101,11 +101,10 @@ class NamedThings:
         )
 
 
-def _has_names(table: Table, keys: set[str]) -> bool:
-    """Whether a table has a column of texts, beside keys, that tell its rows apart."""
+def _has_names(table: Table) -> bool:
+    """Whether a table has a column of texts, no key by its name, that tell its rows apart."""
     return any(
         column.profile.kind is Kind.TEXT
-        and column.name not in keys
         and not identifies(column.name)
         and column.profile.distinct >= _APART * table.rows > 0
         for column in table.columns
@@ -133,9 +132,9 @@ def _things(query: Query) -> list[QueryTerm]:
     for at, token in enumerate(tokens):
         ahead = tokens[at + 1 : at + 1 + _NEAR]
         if token in _OF_WHICH:
-            things.append(_last_of_first(ahead[:_SUBJECT], terms))
+            things.append(_head(ahead[:_SUBJECT], terms))
         elif token in _BY:
-            things.append(_last_of_first(ahead, terms))
+            things.append(_head(ahead, terms))
         elif token in _NAMES or meaning_of(plain(token)) == "name":
             behind = [word for word in tokens[max(0, at - _NEAR) : at] if word not in _WHICH_NAME]
             of_it = next((word for word in ahead if word in terms), "")
@@ -160,8 +159,13 @@ def _terms(query: Query, tokens: Sequence[str]) -> Mapping[str, QueryTerm]:
     return {word: term for word, term in meant if term is not None and word not in quoted}
 
 
-def _last_of_first(words: Sequence[str], terms: Mapping[str, QueryTerm]) -> QueryTerm | None:
-    """The last of the first terms in a row among some words: of a bike technician, the latter."""
+def _head(words: Sequence[str], terms: Mapping[str, QueryTerm]) -> QueryTerm | None:
+    """The thing among some words: of the first terms in a row the first plural, else the last.
+
+    Asked *which suppliers sent*, it is the suppliers, *which bike technician*, the technician.
+    """
     rows = groupby(words, key=terms.__contains__)
     first = next((list(row) for known, row in rows if known), None)
-    return terms[first[-1]] if first else None
+    if first is None:
+        return None
+    return terms[next((word for word in first if singular(word) != word), first[-1])]

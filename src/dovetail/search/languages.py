@@ -118,6 +118,8 @@ def language_of(question: str, usual: Language | None = None) -> Language | None
         most = max(len(english), *map(len, shaping.values()))
         if len(shaping[usual.name]) >= most:
             return usual
+    if all(english - own and len(own - english) < _ENOUGH for own in shaping.values()):
+        return None
     foreign = frozenset(word for word in words - english if _is_foreign(word))
     best = max(
         languages().values(),
