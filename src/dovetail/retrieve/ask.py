@@ -173,7 +173,7 @@ class GraphRetriever:
             connected = self.connect(scored, instead)
         stages.append(self._stage(doubt, scored, connected))
         tables = self._tables(query, scored, connected)
-        if self._use_sources and not query.noted:
+        if self._use_sources and self._breadth >= BREADTH and not query.noted:
             tables += [
                 Chosen(one.table, scored.by_table.get(one.table, 0.0), "connect", str(one))
                 for one in self._named_things.of(query, connected.ids)
