@@ -15,7 +15,7 @@ from dovetail.ports import Retriever
 from dovetail.retrieve.ask import GraphRetriever
 from dovetail.retrieve.llm import LLMRetriever, Spending
 from dovetail.retrieve.match import QueryMatcher
-from dovetail.search import languages
+from dovetail.search import question_words
 from dovetail.search import searcher as searching
 from dovetail.search.query import query_words, spans
 from dovetail.search.searcher import Searcher
@@ -53,7 +53,7 @@ def test_a_question_is_analysed_once(
 ) -> None:
     calls: Counter[str] = Counter()
     for where, of, done in (
-        (languages, "query_words", query_words),
+        (question_words, "query_words", query_words),
         (searching, "spans", spans),
     ):
 

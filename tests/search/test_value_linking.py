@@ -103,3 +103,38 @@ def test_a_name_that_cells_have_is_never_refused_however_many_tables_have_it(
     named = catalog.ask("What do we owe Hartmann?")
     assert (named.nothing_fits, named.confidence) == (False, 0.99)
     assert catalog.ask("What do we owe Bergmann?").nothing_fits
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "meant", "share"),
+    [
+        ("Which orders were recieved?", "recieved", "received", 0.8),
+        ("Which orders were acommodated?", "acommodated", "accommodated", 0.8),
+        ("Which orders were cancled?", "cancled", "canceled", 0.8),
+        ("What does Hartman owe?", "Hartman", "hartmann", 0.64),
+        ("Which orders were dispatched?", "dispatched", "disptached", 0.8),
+    ],
+)
+def test_a_misspelt_cell_is_linked(
+    tmp_path: Path, question: str, said: str, meant: str, share: float
+) -> None:
+    """Where no word of the question and no cell is as it is written; in either of the two."""
+    cells = ("received", "accommodated", "canceled", "disptached")
+    rows = "".join(f"{n},{cell},Hartmann & Co\n" for n, cell in enumerate(cells))
+    (tmp_path / "orders.csv").write_text(f"no,status,customer\n{rows}", "utf-8")
+    plain = Settings(embedder="none")
+    catalog = dovetail.build(tmp_path / "orders.csv", into=tmp_path / "catalog", settings=plain)
+    (link,) = catalog.searcher.analyse(question).links
+    assert (link.span.text, link.meant, link.share) == (said, meant, pytest.approx(share))
+    (reasons,) = catalog.searcher.reasons(question, catalog.searcher.ids)
+    assert any(f"holds {meant!r}" in reason for reason in reasons)
+
+
+def test_a_word_that_is_known_is_no_slip(tmp_path: Path) -> None:
+    (tmp_path / "visits.csv").write_text("no,role\n1,patient\n2,courtesy\n", "utf-8")
+    plain = Settings(embedder="none")
+    catalog = dovetail.build(tmp_path / "visits.csv", into=tmp_path / "catalog", settings=plain)
+    assert catalog.searcher.analyse("Who holds a patent?").links == ()
+    assert [link.meant for link in catalog.searcher.analyse("Which patietn is it?").links] == [
+        "patient"
+    ]

@@ -55,6 +55,7 @@ from dovetail.retrieve.liveness import Liveness
 from dovetail.retrieve.look import given_phrases, phrases
 from dovetail.retrieve.match import QueryMatcher
 from dovetail.retrieve.members import with_members
+from dovetail.retrieve.named_things import NamedThings
 from dovetail.retrieve.scorer import FEATURES, ScoredCandidates
 from dovetail.retrieve.trace import Stage, require_positive, table_set
 from dovetail.search.query import Query
@@ -147,6 +148,7 @@ class GraphRetriever:
         self._matcher = QueryMatcher(searcher)
         self._belonging = Belonging(searcher, use_sources=use_sources)
         self._liveness = Liveness(searcher)
+        self._named_things = NamedThings(searcher, self._liveness)
         self.doubter = Doubter(searcher, breadth=breadth, use_sources=use_sources)
         self._use_sources = use_sources
         self._breadth = breadth
@@ -181,6 +183,11 @@ class GraphRetriever:
             doubt = doubt.with_at_least(self._refuse_below)
         stages.append(self._stage(doubt, scored, connected))
         tables = self._tables(query, scored, connected)
+        if self._use_sources and self._breadth >= BREADTH and not query.noted:
+            tables += [
+                Chosen(one.table, scored.by_table.get(one.table, 0.0), "connect", str(one))
+                for one in self._named_things.of(query, connected.ids)
+            ]
         answer = self._answer(question, tables, stages, doubt)
         return explained(answer, self._searcher, query, scored) if self._explain else answer
 

@@ -291,7 +291,7 @@ def _values(searcher: Searcher, query: Query, tables: Sequence[Table]) -> Iterat
             if int(bounds[searcher.places[table.id]]) + at in held
         ]
         if columns:
-            text, exact = _spelling(searcher, columns, link.span.text)
+            text, exact = _spelling(searcher, columns, link.meant or link.span.text)
             if link.span.plain_word and text.isupper():  # a code that reads like a word
                 continue
             where = tuple((table, table.columns[at]) for table, at in columns)

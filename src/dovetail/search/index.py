@@ -23,9 +23,9 @@ from dovetail.plugins import open_embedder
 from dovetail.ports import Embedder, Json
 from dovetail.search.dense import Dense, HeaderVectors
 from dovetail.search.fusion import SignalWeights, use_prior, weights_for
-from dovetail.search.languages import QuestionWords
 from dovetail.search.lexical import Lexical
 from dovetail.search.neighbours import Neighbours
+from dovetail.search.question_words import QuestionWords
 from dovetail.search.translations import has_package
 from dovetail.search.values import ValueIndex
 from dovetail.settings import Settings

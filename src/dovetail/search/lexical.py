@@ -29,6 +29,7 @@ from dovetail.domain import Table, warns_off
 from dovetail.names.words import Parts, Words
 from dovetail.ports import Json
 from dovetail.search.query import QueryTerm, is_unspaced, query_words, stem, stems
+from dovetail.search.slips import is_common, is_slip
 
 _IN_COLUMN, IN_COMMENT = 2 / 3, 1 / 2
 # Words of a table's comments that are searched, the first ones.
@@ -39,9 +40,8 @@ _PREFIX = 0.6
 _TRANSLATED = 1.0
 _YEAR = re.compile(r"(19|20)\d\d")
 _LEAST_PREFIX, _LEAST_WHOLE, _LEAST_UNSPACED = 3, 4, 2
-# A word that is another but for a slip: two letters changed round or one doubled or not, in a word
-# of so many letters; any one letter in a longer word, where few others are as near by chance.
-_SLIP, _LEAST_SLIP, _LEAST_ANY_SLIP = 0.8, 5, 7
+# A word that is another but for a slip, and the letters that it must have.
+_SLIP, _LEAST_SLIP = 0.8, 5
 # How much the number of a table's words tells against each of them: BM25's b, softened by a root.
 _LENGTH = 0.4
 _WORDS, _STARTS, _TABLE, _NAMED, _LENGTHS = "words", "starts", "table", "named", "lengths"
@@ -189,12 +189,18 @@ class Lexical:
         meant = [(other, _TRANSLATED) for other in self.translated.get(word, ())]
         begun = [(other, _PREFIX) for other in self._prefixes(word)]
         known = itself or meant or any(len(other) > len(word) for other, _ in begun)
-        slips = [] if known else [(other, _SLIP) for other in self._slips(word)]
-        return itself + slips + begun + meant
+        slipped = [] if known else [(other, _SLIP) for other in self._slipped(word)]
+        return itself + slipped + begun + meant
 
-    def _slips(self, word: str) -> list[str]:
+    def corrected(self, word: str, written: str) -> str:
+        """A word, given as its stem and as written, without the slip of the pen that it has; as it
+        is where no word of the catalog is meant, or the word is one."""
+        meant = next((other for other, share in self.expand(word) if share == _SLIP), None)
+        return meant + written[len(word) :] if meant and written.startswith(word) else written
+
+    def _slipped(self, word: str) -> list[str]:
         """The catalog's words that a word is but for a slip of the pen."""
-        if len(word) < _LEAST_SLIP or not word.isalpha():
+        if len(word) < _LEAST_SLIP or not word.isalpha() or is_common(word):
             return []
         near = (word[0], len(word) - 1), (word[0], len(word)), (word[0], len(word) + 1)
         return [one for key in near for one in self._by_length.get(key, ()) if is_slip(word, one)]
@@ -258,29 +264,6 @@ def _best(expansions: Iterable[tuple[str, float]]) -> Iterable[tuple[str, float]
     for word, share in expansions:
         best[word] = max(share, best.get(word, 0.0))
     return best.items()
-
-
-def is_slip(word: str, meant: str) -> bool:
-    """Whether a word is another one with two letters changed round or one letter wrong.
-
-    >>> is_slip("reciev", "receiv"), is_slip("adress", "address"), is_slip("patent", "patient")
-    (True, True, False)
-    """
-    start = next(
-        (at for at, pair in enumerate(zip(word, meant, strict=False)) if pair[0] != pair[1]), None
-    )
-    if start is None:
-        start = min(len(word), len(meant))
-    mine, other = word[start:], meant[start:]
-    if mine[:2] == other[1::-1] and mine[2:] == other[2:]:
-        return True
-    one_more, one_less = mine[1:] == other, mine == other[1:]
-    doubled = (one_more and mine[:1] == word[start - 1]) or (
-        one_less and other[:1] == word[start - 1]
-    )
-    return doubled or (
-        len(word) >= _LEAST_ANY_SLIP and (one_more or one_less or mine[1:] == other[1:])
-    )
 
 
 def _worded(document: Json) -> dict[str, Words]:

@@ -51,7 +51,7 @@ _NAMES_NOTHING = re.compile(r"(?<=\w)['\u2019]s\b|\bnumbers? (?=of\b)", re.IGNOR
 _MOST_WORDS = 400
 # A question of more words is not read to its end for values: what it quotes stands early.
 _MOST_READ = 400
-_WORD = re.compile(r"[^\W_]+")
+WORD = re.compile(r"[^\W_]+")
 _QUOTES = "\"'`«»\u2018\u2019\u201c\u201d\u201e"
 _CALENDAR = frozenset(
     """january february march april may june july august september october november december
@@ -179,7 +179,7 @@ def spans(question: str, stop_words: Container[str] = ()) -> Iterator[Span]:
     """
     # A lone surrogate is no text that a cell could hold; in its place comes a question mark.
     question = question.encode("utf-8", "replace").decode("utf-8")
-    words = [found.span() for found in islice(_WORD.finditer(question), _MOST_READ)]
+    words = [found.span() for found in islice(WORD.finditer(question), _MOST_READ)]
     capital = [any(map(str.isupper, question[start:end])) for start, end in words]
     for size in range(min(MOST_WORDS, len(words)), 0, -1):
         for start in range(len(words) - size + 1):
@@ -252,13 +252,14 @@ class ValueLink:
 
     Columns are numbered through the tables in order; `term` is the value as a term of the query.
     `share` says how far the cell is what the span says: 1 in any form of its words, less where one
-    is only a part of the other.
+    is only a part of the other. `meant` is the word that the cells have where the span is a slip.
     """
 
     span: Span
     columns: Ints
     term: QueryTerm
     share: float = 1.0
+    meant: str = ""
 
 
 @dataclass(frozen=True, slots=True)

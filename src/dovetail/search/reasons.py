@@ -35,7 +35,7 @@ def reasons(
     for number in tables:
         start, end = bounds[number], bounds[number + 1]
         sentences = [
-            f"holds {link.span.text!r} in {names[int(column)].as_py()}"
+            f"holds {(link.meant or link.span.text)!r} in {names[int(column)].as_py()}"
             for link in query.links
             for column in link.columns.tolist()
             if start <= column < end and (not link.span.number or numbers.meant(column))

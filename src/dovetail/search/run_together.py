@@ -13,7 +13,7 @@ from typing import Protocol
 
 from dovetail.domain import Table
 from dovetail.names.words import ENGLISH_PREPOSITIONS, ID_WORDS, Words, spelled
-from dovetail.search.languages import split
+from dovetail.search.question_words import split
 
 # Shorter words are one word, longer ones are no words.
 _SHORTEST, _LONGEST = 7, 48

@@ -38,11 +38,11 @@ from dovetail.search.index import (
     open_index,
     refuse_other_models,
 )
-from dovetail.search.languages import SpokenWords
 from dovetail.search.logical import LogicalJoinGraph, LogicalTables
 from dovetail.search.method_cache import method_cache
 from dovetail.search.neighbours import Neighbours
-from dovetail.search.query import Query, QueryTerm, ValueLink, clipped, spans, stems
+from dovetail.search.query import WORD, Query, QueryTerm, ValueLink, clipped, spans, stems
+from dovetail.search.question_words import SpokenWords
 from dovetail.search.reasons import reasons
 from dovetail.search.taught import Lesson, Lessons, NotedTerms
 from dovetail.search.value_linking import ValueLinker
@@ -209,7 +209,9 @@ class Searcher:
         question = clipped(asked)
         spoken = self.index.question_words.read(question, self.lexical)
         words, terms = self._noted_terms.apply(question, spoken.words, spoken.look_up)
-        meant = self._noted_terms.expanded(question, spoken.in_english or question)
+        links = self._linked(question, spoken, words, terms)
+        corrected = self._corrected(question, words, links)
+        meant = self._noted_terms.expanded(question, spoken.in_english or corrected)
         folded = " ".join(question.split()).casefold()
         lesson = self._taken_up(self._lessons.of(question), terms)
         noted = [*self._noted_terms.tables(question), *(lesson.tables if lesson else ())]
@@ -218,7 +220,7 @@ class Searcher:
             folded=folded,
             words=words,
             terms=terms,
-            links=self._linked(question, spoken, words, terms),
+            links=links,
             vector=self.vector(meant) if self.embedder is not None and folded else None,
             noted=tuple(table for table in dict.fromkeys(noted) if self.covers(table)),
             lesson=lesson,
@@ -241,6 +243,18 @@ class Searcher:
         unnamed = {written for word, written in words.items() if word not in named}
         sought = tuple(spans(question, spoken.stop_words))
         return self._linker.link(sought, unnamed, compounds=spoken.compounds)
+
+    def _corrected(
+        self, question: str, words: Mapping[str, str], links: Sequence[ValueLink]
+    ) -> str:
+        """A question without the slips of the pen in words of the catalog and its cells."""
+        meant = {link.span.text.lower(): link.meant for link in links if link.meant}
+        for word, written in words.items():
+            if written.lower() not in meant:
+                meant[written.lower()] = self.lexical.corrected(word, written)
+        if all(written == word for written, word in meant.items()):
+            return question
+        return WORD.sub(lambda found: meant.get(found[0].lower(), found[0]), question)
 
     def _cells(self, question: str) -> Mapping[str, frozenset[int]]:
         """The stems of a question that are said as cells, each with the columns that hold it."""

@@ -18,8 +18,10 @@ from dovetail.catalog.records import numbers
 from dovetail.hashing import Hashes, hash_values, text_array
 from dovetail.names.words import singular, words
 from dovetail.phrases import LEAST_PART, cell_phrases, part_phrases
+from dovetail.search.languages import plain
 from dovetail.search.logical import LogicalTables
 from dovetail.search.query import QueryTerm, Span, ValueLink
+from dovetail.search.slips import slips
 from dovetail.search.values import ValueIndex
 
 _NOTHING: Ints = np.empty(0, dtype=np.int64)
@@ -35,6 +37,9 @@ _INFLECTED = 4
 # one written like a name, and of any other.
 PART_OF_NAME, _PART = 0.8, 0.5
 _FEW_TABLES = 3
+# What a word counts for that is a cell, or a part of one, but for a slip of the pen; the letters
+# that it may have, and how many such words of a question are looked up.
+_SLIP, _LETTERS, _MOST_SLIPS = 0.8, range(6, 31), 16
 _LEAST_PIECE = 5
 # Names of columns that hold numbers which people say.
 _SPOKEN = frozenset(
@@ -117,14 +122,15 @@ class ValueLinker:
             for form in other_forms(span.text)
         ]
         found = list(holders)
-        for at, columns in self._first_held(forms, cell_phrases).items():
+        for at, (_, columns) in self._first_held(forms, cell_phrases).items():
             found[at] = columns
         return found
 
     def _parts(
         self, spans: Sequence[Span], names: Container[int], *, compounds: bool
     ) -> Iterator[ValueLink]:
-        """The words that are a part of a cell, and those of which a cell is a part.
+        """The words that are a part of a cell, those of which a cell is a part, and those that are
+        a cell or a part of one but for a slip of the pen.
 
         Words beside each other are parts of cells only in the columns that have all of them. A lone
         word that is not written like a name may stand in a cell by chance, and so may one of many
@@ -136,8 +142,17 @@ class ValueLinker:
         if compounds:
             pieces = [(at, piece) for at, span in enumerate(spans) for piece in _pieces(span.text)]
             held = {**self._first_held(pieces, cell_phrases), **held}
-        by_place = {spans[at].start: columns for at, columns in held.items()}
-        for at, columns in held.items():
+        meant = list(_slips(spans, held))
+        cells = self._first_held(meant, cell_phrases)
+        for at, (cell, columns) in cells.items():
+            term = self._term(spans[at], columns)
+            term = replace(term, weight=_SLIP * term.weight)
+            yield ValueLink(spans[at], columns, term, _SLIP, cell)
+        meant = [(at, word) for at, word in meant if at not in cells]
+        slipped = self._first_held(meant, part_phrases)
+        held |= slipped
+        by_place = {spans[at].start: columns for at, (_, columns) in held.items()}
+        for at, (part, columns) in held.items():
             span, shared = spans[at], columns
             beside = [by_place[at] for at in (span.start - 1, span.end) if at in by_place]
             for others in beside:
@@ -145,25 +160,27 @@ class ValueLinker:
             term = self._term(span, shared)
             lone = span.named and span.start - 1 not in names and span.end not in names
             most = len(self._table_of) if beside or lone else _FEW_TABLES
+            sure, meant_by = (_SLIP, part) if at in slipped else (1.0, "")
             if (span.named or beside) and 0 < len(term.tables) <= most:
-                term = replace(term, weight=PART_OF_NAME * term.weight)
-                yield ValueLink(span, shared, term, PART_OF_NAME)
+                share = sure * PART_OF_NAME
+                term = replace(term, weight=share * term.weight)
+                yield ValueLink(span, shared, term, share, meant_by)
             else:
                 term = replace(self._term(span, columns), weight=0.0)
-                yield ValueLink(span, columns, term, _PART)
+                yield ValueLink(span, columns, term, sure * _PART, meant_by)
 
     def _first_held(
         self, forms: Sequence[tuple[int, str]], hashed: Callable[[Sequence[str]], Hashes]
-    ) -> dict[int, Ints]:
-        """For each number the columns that hold the first of its texts that is held."""
+    ) -> dict[int, tuple[str, Ints]]:
+        """For each number the first of its texts that is held, and the columns that hold it."""
         if not forms:
             return {}
         index, columns = self._values.columns_holding(hashed([text for _, text in forms]))
         ends = np.searchsorted(index, np.arange(1, len(forms)))
-        found: dict[int, Ints] = {}
-        for (at, _), holding in zip(forms, np.split(columns, ends), strict=True):
+        found: dict[int, tuple[str, Ints]] = {}
+        for (at, text), holding in zip(forms, np.split(columns, ends), strict=True):
             if len(holding):
-                found.setdefault(at, holding)
+                found.setdefault(at, (text, holding))
         return found
 
     def _with_parts(self, columns: Ints, words: Sequence[Ints]) -> Ints:
@@ -230,6 +247,13 @@ def _parts(word: str) -> Iterator[str]:
     """The forms of a word as a part of a cell, if they are long enough for one."""
     yield word
     yield from (form for form in other_forms(word) if len(form) >= LEAST_PART)
+
+
+def _slips(spans: Sequence[Span], held: Container[int]) -> Iterator[tuple[int, str]]:
+    """What the words that nothing holds may be but for a slip, each with the number of its span."""
+    words = [(at, plain(span.text)) for at, span in enumerate(spans) if at not in held]
+    able = [(at, word) for at, word in words if len(word) in _LETTERS and word.isascii()]
+    return ((at, meant) for at, word in able[:_MOST_SLIPS] for meant in slips(word))
 
 
 def _pieces(word: str) -> Iterator[str]:
