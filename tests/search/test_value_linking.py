@@ -125,7 +125,8 @@ def test_a_misspelt_cell_is_linked(
     plain = Settings(embedder="none")
     catalog = dovetail.build(tmp_path / "orders.csv", into=tmp_path / "catalog", settings=plain)
     (link,) = catalog.searcher.analyse(question).links
-    assert (link.span.text, link.meant, link.share) == (said, meant, pytest.approx(share))
+    assert (link.span.text, link.meant) == (said, meant)
+    assert link.share == pytest.approx(share)
     (reasons,) = catalog.searcher.reasons(question, catalog.searcher.ids)
     assert any(f"holds {meant!r}" in reason for reason in reasons)
 
