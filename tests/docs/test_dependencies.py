@@ -58,7 +58,7 @@ def of_laboratory() -> dict[str, list[str]]:
 def without_dependencies() -> set[str]:
     """The packages that the Makefile installs with --no-deps: weights, whose code is not run."""
     text = (ROOT / "Makefile").read_text("utf-8")
-    return set(re.findall(r"(?:WEIGHTS := |--no-deps )([a-z][\w-]+)==", text))
+    return set(re.findall(r"(?:WEIGHTS := |--no-deps (?:\$\(WEIGHTS\) )?)([a-z][\w-]+)==", text))
 
 
 def of_fakesnow() -> set[str]:
