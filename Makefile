@@ -20,7 +20,7 @@ EXTRAS := cloud,lake,langchain,llama-index,llm-local,mcp,ray,server
 LOCK ?= requirements-dev.lock
 ifneq ($(LOCK),)
 DEVELOPMENT := --require-hashes --requirement $(LOCK)
-OURS := --no-deps --no-build-isolation --editable . --editable ./bench
+OURS := --no-deps --editable . --editable ./bench
 else
 DEVELOPMENT := --editable '.[$(EXTRAS)]' --group dev
 OURS := --editable ./bench
