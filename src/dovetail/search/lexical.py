@@ -159,7 +159,7 @@ class Lexical:
         translated: dict[str, dict[str, None]] = defaultdict(dict)
         for foreign, english in meanings.items():
             if (own := stem(foreign)) in self.words:
-                for word in english:
+                for word in " ".join(english).split():
                     translated[stem(word)][own] = None
         return replace(
             self, translated={word: tuple(translated[word]) for word in sorted(translated)}

