@@ -128,8 +128,7 @@ def add_descriptions(app: FastAPI, live: LiveCatalog) -> None:
     @app.post("/api/v1/descriptions", responses=refused)
     def save_descriptions(request: Request, given: Descriptions) -> SavedWords:
         """Describe tables, each under its name; this counts from the next request on."""
-        _described(request)
-        return save(live, given)
+        return save(_described(request), given)
 
     def _described(request: Request) -> Catalog:
         caller: Caller = request.state.caller
