@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from fastapi import FastAPI, Query, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
@@ -27,10 +27,11 @@ from dovetail.serve.descriptions import (
     to_describe,
 )
 from dovetail.serve.guarded import Caller
-from dovetail.serve.live_catalog import LiveCatalog
+from dovetail.serve.seen import Seen, Served
 from dovetail.text import written_out
 
 Section = Literal["joins", "tables", "terms", "about", "questions", "domains"]
+router = APIRouter(prefix="/api/v1")
 
 
 class Noting(BaseModel):
@@ -65,79 +66,72 @@ def may_write(request: Request) -> bool:
     return bool(request.app.state.notes) and caller.notes
 
 
-def add_notes(app: FastAPI, live: LiveCatalog, *, writable: bool) -> None:
-    """Serve the notes of a catalog."""
-    app.state.notes = writable and live.whole().reader.notes_file is not None
-
-    @app.get("/api/v1/notes")
-    def list_notes(request: Request) -> NotesView:
-        """What people noted: joins, tables, terms, remarks, and questions with their tables."""
-        return _view(request)
-
-    @app.post("/api/v1/notes", responses={403: {"description": "Notes may not be written here."}})
-    def write_note(request: Request, wanted: Noting) -> NotesView:
-        """Write a note; it counts from the next request on."""
-        _require_writable(request)
-        entry = Entry(0, wanted.section, wanted.key.strip(), wanted.value)
-        _require_own(entry, live.whole(), _seen(request))
-        note(live.whole().reader, entry.section, entry.key, entry.value)
-        return _view(request)
-
-    @app.delete("/api/v1/notes", responses={403: {"description": "Notes may not be written here."}})
-    def delete_note(
-        request: Request,
-        section: Section,
-        key: Annotated[str, Query(min_length=1, max_length=1_000)],
-    ) -> NotesView:
-        """Take a note back."""
-        _require_writable(request)
-        known = {(one.section, one.key) for one in _visible(live.whole(), _seen(request))}
-        if (section, key) not in known:
-            raise NotFoundError(f"there is no such note in [{section}]")
-        forget(live.whole().reader, key, [section])
-        return _view(request)
-
-    def _seen(request: Request) -> Catalog:
-        caller: Caller = request.state.caller
-        return live.current(caller.tables)
-
-    def _view(request: Request) -> NotesView:
-        whole, seen = live.whole(), _seen(request)
-        problems = whole.notes.warnings if seen is whole else ()
-        return NotesView(
-            writable=may_write(request),
-            notes=[
-                NoteView(one.section, written_out(one.key), written_out(one.value))
-                for one in _visible(whole, seen)
-            ],
-            problems=[written_out(text) for text in problems],
-        )
+def _refused(why: str) -> dict[int | str, dict[str, Any]]:
+    return {403: {"description": why}}
 
 
-def add_descriptions(app: FastAPI, live: LiveCatalog) -> None:
-    """Have the tables of a catalog described by whoever sees all of them and may write notes."""
-    refused: dict[int | str, dict[str, Any]] = {403: {"description": "Not to be described here."}}
+@router.get("/notes")
+def list_notes(request: Request, live: Served, catalog: Seen) -> NotesView:
+    """What people noted: joins, tables, terms, remarks, and questions with their tables."""
+    whole = live.whole()
+    problems = whole.notes.warnings if catalog is whole else ()
+    return NotesView(
+        writable=may_write(request),
+        notes=[
+            NoteView(one.section, written_out(one.key), written_out(one.value))
+            for one in _visible(whole, catalog)
+        ],
+        problems=[written_out(text) for text in problems],
+    )
 
-    @app.get("/api/v1/tables-to-describe", responses=refused)
-    def tables_to_describe(
-        request: Request, limit: Annotated[int, Query(ge=1, le=MOST_DESCRIBED)] = 10
-    ) -> ToDescribe:
-        """The next tables that nobody described yet, as a text that shows them."""
-        return to_describe(_described(request), limit)
 
-    @app.post("/api/v1/descriptions", responses=refused)
-    def save_descriptions(request: Request, given: Descriptions) -> SavedWords:
-        """Describe tables, each under its name; this counts from the next request on."""
-        return save(_described(request), given)
+@router.post("/notes", responses=_refused("Notes may not be written here."))
+def write_note(request: Request, live: Served, catalog: Seen, wanted: Noting) -> NotesView:
+    """Write a note; it counts from the next request on."""
+    _require_writable(request)
+    entry = Entry(0, wanted.section, wanted.key.strip(), wanted.value)
+    _require_own(entry, live.whole(), catalog)
+    note(live.whole().reader, entry.section, entry.key, entry.value)
+    return list_notes(request, live, catalog)
 
-    def _described(request: Request) -> Catalog:
-        caller: Caller = request.state.caller
-        catalog = live.current(caller.tables)
-        if not may_write(request) or not may_describe(catalog):
-            raise HTTPException(
-                403, "whoever sees all tables describes them, where --notes allows it"
-            )
-        return catalog
+
+@router.delete("/notes", responses=_refused("Notes may not be written here."))
+def delete_note(
+    request: Request,
+    live: Served,
+    catalog: Seen,
+    section: Section,
+    key: Annotated[str, Query(min_length=1, max_length=1_000)],
+) -> NotesView:
+    """Take a note back."""
+    _require_writable(request)
+    known = {(one.section, one.key) for one in _visible(live.whole(), catalog)}
+    if (section, key) not in known:
+        raise NotFoundError(f"there is no such note in [{section}]")
+    forget(live.whole().reader, key, [section])
+    return list_notes(request, live, catalog)
+
+
+@router.get("/tables-to-describe", responses=_refused("Not to be described here."))
+def tables_to_describe(
+    request: Request, catalog: Seen, limit: Annotated[int, Query(ge=1, le=MOST_DESCRIBED)] = 10
+) -> ToDescribe:
+    """The next tables that nobody described yet, as a text that shows them."""
+    _require_describing(request, catalog)
+    return to_describe(catalog, limit)
+
+
+@router.post("/descriptions", responses=_refused("Not to be described here."))
+def save_descriptions(request: Request, catalog: Seen, given: Descriptions) -> SavedWords:
+    """Describe tables, each under its name; this counts from the next request on."""
+    _require_describing(request, catalog)
+    return save(catalog, given)
+
+
+def _require_describing(request: Request, catalog: Catalog) -> None:
+    """Refuse whoever does not see all tables, or may not write notes."""
+    if not may_write(request) or not may_describe(catalog):
+        raise HTTPException(403, "whoever sees all tables describes them, where --notes allows it")
 
 
 def _require_writable(request: Request) -> None:

@@ -5,12 +5,11 @@ and a join held against the rows of its tables.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from typing import Literal
 
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as parquet
-from fastapi import FastAPI, Request
+from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
@@ -19,10 +18,12 @@ from dovetail.api.catalog import Catalog
 from dovetail.domain import TableSet
 from dovetail.errors import NotFoundError, UsageError
 from dovetail.serve.query_parts import Name, QueryParts
+from dovetail.serve.seen import Seen
 from dovetail.serve.views import Rows, answer_rows, find_table, named_set, safe
 from dovetail.text import sql_lines, sql_of_model, written_out
 
 MOST_ROWS = 1_000
+router = APIRouter(prefix="/api/v1")
 
 
 class Writing(BaseModel):
@@ -83,47 +84,43 @@ class JoinRows(BaseModel):
     examples: list[dict[str, str]]
 
 
-def add_queries(app: FastAPI, catalog_of: Callable[[Request], Catalog]) -> None:
-    """Write, run and check queries; `catalog_of` gives what a caller may see."""
+@router.post("/query")
+def query(catalog: Seen, wanted: Writing) -> Written:
+    """SQL for parts that you changed: columns, conditions, groups, an order."""
+    given = named_set(catalog, wanted.question, wanted.tables)
+    return written(catalog.completed(given, wanted.parts.model_dump()))
 
-    @app.post("/api/v1/query")
-    def query(request: Request, wanted: Writing) -> Written:
-        """SQL for parts that you changed: columns, conditions, groups, an order."""
-        catalog = catalog_of(request)
-        given = named_set(catalog, wanted.question, wanted.tables)
-        return written(catalog.completed(given, wanted.parts.model_dump()))
 
-    @app.post("/api/v1/answer", response_model=AnswerRows)
-    def answer(request: Request, wanted: Answering) -> AnswerRows | Response:
-        """The rows of a query of yours, or of one for a question: a model's, or the skeleton.
+@router.post("/answer", response_model=AnswerRows)
+def answer(catalog: Seen, wanted: Answering) -> AnswerRows | Response:
+    """The rows of a query of yours, or of one for a question: a model's, or the skeleton.
 
-        A query whose caller has gone ends.
-        """
-        catalog = catalog_of(request)
-        if (wanted.sql is None) == (wanted.question is None):
-            raise UsageError("give either sql or question")
-        if wanted.question is not None:
-            done = catalog.answer(_asked(catalog, wanted.question, wanted))
-        else:
-            named = wanted.tables
-            tables = None if named is None else [find_table(catalog, name) for name in named]
-            done = catalog.sql(sql_of_model(str(wanted.sql)), tables)
-        if wanted.format != "json":
-            return _file(done, wanted.format)
-        seconds = round(sum(done.seconds.values()), 4)
-        return AnswerRows(
-            sql=sql_lines(done.sql), result=answer_rows(done, wanted.limit), seconds=seconds
-        )
+    A query whose caller has gone ends.
+    """
+    if (wanted.sql is None) == (wanted.question is None):
+        raise UsageError("give either sql or question")
+    if wanted.question is not None:
+        done = catalog.answer(_asked(catalog, wanted.question, wanted))
+    else:
+        named = wanted.tables
+        tables = None if named is None else [find_table(catalog, name) for name in named]
+        done = catalog.sql(sql_of_model(str(wanted.sql)), tables)
+    if wanted.format != "json":
+        return _file(done, wanted.format)
+    seconds = round(sum(done.seconds.values()), 4)
+    return AnswerRows(
+        sql=sql_lines(done.sql), result=answer_rows(done, wanted.limit), seconds=seconds
+    )
 
-    @app.post("/api/v1/joins/check")
-    def check_join(request: Request, named: JoinNamed) -> JoinRows:
-        """A join held against the rows of its tables: partners, orphans, what it multiplies."""
-        catalog = catalog_of(request)
-        left, right = (find_table(catalog, name).id for name in (named.left, named.right))
-        for edge in catalog.join_graph().between(left, right):
-            if list(edge.columns) == named.columns:
-                return JoinRows.model_validate(safe(catalog.check_join(edge).to_dict()))
-        raise NotFoundError(f"no join of {left} and {right} on these columns is known")
+
+@router.post("/joins/check")
+def check_join(catalog: Seen, named: JoinNamed) -> JoinRows:
+    """A join held against the rows of its tables: partners, orphans, what it multiplies."""
+    left, right = (find_table(catalog, name).id for name in (named.left, named.right))
+    for edge in catalog.join_graph().between(left, right):
+        if list(edge.columns) == named.columns:
+            return JoinRows.model_validate(safe(catalog.check_join(edge).to_dict()))
+    raise NotFoundError(f"no join of {left} and {right} on these columns is known")
 
 
 def written(found: TableSet) -> Written:
