@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from dovetail.cli.output import (
-    CatalogOption,
-    JsonOption,
-    console,
-    print_json,
-    print_line,
-    rich_table,
-    settings_for,
-)
+from dovetail.cli import options
+from dovetail.cli.output import console, print_json, print_line, rich_table, settings_for
 from dovetail.text import count
 
 
-def doctor(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
+def doctor(catalog: options.Catalog = None, as_json: options.Json = False) -> None:
     """Look at versions, extensions, models, services and the catalog; say what mends what."""
     from dovetail.api.doctor import diagnose
 
@@ -36,7 +29,7 @@ def doctor(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
         raise typer.Exit(1)
 
 
-def check(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
+def check(catalog: options.Catalog = None, as_json: options.Json = False) -> None:
     """Read every file of a catalog, and name those that are damaged."""
     from dovetail.offline.repair import check
 
@@ -55,7 +48,7 @@ def check(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
         raise typer.Exit(1)
 
 
-def repair(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
+def repair(catalog: options.Catalog = None, as_json: options.Json = False) -> None:
     """Make what is damaged of a catalog again, and nothing else."""
     from dovetail.offline.repair import repair
 

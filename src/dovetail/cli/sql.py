@@ -5,19 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dovetail.cli import options
 from dovetail.cli.output import (
-    CatalogOption,
-    CsvOption,
-    JsonOption,
-    LimitRowsOption,
-    OutputOption,
-    ParquetOption,
-    TimeoutOption,
     console,
     note,
     open_catalog,
@@ -30,6 +23,8 @@ from dovetail.errors import UsageError
 from dovetail.text import count
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dovetail.answer.results import Answer
 
 _SHOWN = 50
@@ -47,13 +42,13 @@ def sql(
     engine: Annotated[
         str, typer.Option(metavar="NAME", help="Where it runs: duckdb or sqlite.")
     ] = "duckdb",
-    limit_rows: LimitRowsOption = None,
-    timeout: TimeoutOption = None,
-    as_csv: CsvOption = False,
-    parquet: ParquetOption = None,
-    output: OutputOption = None,
-    catalog: CatalogOption = None,
-    as_json: JsonOption = False,
+    limit_rows: options.LimitRows = None,
+    timeout: options.Timeout = None,
+    as_csv: options.Csv = False,
+    parquet: options.Parquet = None,
+    output: options.Output = None,
+    catalog: options.Catalog = None,
+    as_json: options.Json = False,
 ) -> None:
     """Run a query over tables of the catalog.
 
