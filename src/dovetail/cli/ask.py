@@ -20,7 +20,7 @@ from dovetail.cli.output import (
     waits_told,
     write,
 )
-from dovetail.cli.sql import Form, give
+from dovetail.cli.rows import Form, give
 from dovetail.errors import ModelError, UsageError
 from dovetail.text import count, sql_line
 
