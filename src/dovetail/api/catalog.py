@@ -251,8 +251,8 @@ class Catalog(ChangingCatalog):
 
     def _defined_terms(self, found: TableSet) -> str:
         """What notes say that terms of a question mean, but for their tables: the set has these."""
-        said = self.searcher.definitions(found.question)
-        return "; ".join(str(each) for each in said if each.text or each.columns)
+        definitions = self.searcher.definitions(found.question)
+        return "; ".join(str(each) for each in definitions if each.text or each.columns)
 
     def prompt(self, found: TableSet) -> str:
         """The schema of a set and its question, for a language model that writes SQL."""

@@ -216,12 +216,12 @@ def domains(
     A name or a master that is wrong: dovetail note domain.
     """
     opened = open_catalog(catalog)
-    found = opened.domains(table)
+    matching = opened.domains(table)
     if as_json:
-        listed = [domain.to_dict() for domain in found]
+        listed = [domain.to_dict() for domain in matching]
         print_json({"catalog": str(opened.folder), "domains": listed})
         return
-    for domain in found:
+    for domain in matching:
         made = f"{len(domain.columns)} columns, made in {domain.master.together}"
         print_line(f"{domain.name}: {made}; they match {domain.normal_form}")
         masters = {

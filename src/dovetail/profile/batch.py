@@ -207,8 +207,8 @@ def reason(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return too_little()
     text = error.strerror if isinstance(error, OSError) else None
-    told = " ".join((text or str(error)).split())
-    return f"{told}: {too_little()}" if ran_out(error) else told
+    message = " ".join((text or str(error)).split())
+    return f"{message}: {too_little()}" if ran_out(error) else message
 
 
 class _OpenSources(threading.local):

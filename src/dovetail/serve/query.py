@@ -123,10 +123,10 @@ def check_join(catalog: Seen, named: JoinNamed) -> JoinRows:
     raise NotFoundError(f"no join of {left} and {right} on these columns is known")
 
 
-def written(found: TableSet) -> Written:
+def written(result: TableSet) -> Written:
     """The query of a set."""
-    parts = QueryParts.model_validate(found.parts)
-    return Written(sql=sql_lines(found.skeleton), reading=written_out(found.reading), parts=parts)
+    parts = QueryParts.model_validate(result.parts)
+    return Written(sql=sql_lines(result.skeleton), reading=written_out(result.reading), parts=parts)
 
 
 def _asked(catalog: Catalog, question: str, wanted: Answering) -> TableSet:
@@ -135,30 +135,30 @@ def _asked(catalog: Catalog, question: str, wanted: Answering) -> TableSet:
     An error where its query would run on sources that somebody pays for, unasked.
     """
     if wanted.tables is None:
-        found = catalog.ask(question)
+        result = catalog.ask(question)
     else:
-        found = catalog.completed(named_set(catalog, question, wanted.tables))
-    sources = set() if wanted.run else {table.source for table in found} & catalog.billed
+        result = catalog.completed(named_set(catalog, question, wanted.tables))
+    sources = set() if wanted.run else {table.source for table in result} & catalog.billed
     if sources:
         raise UsageError(
             f"{' and '.join(sorted(sources))} {'bill' if len(sources) > 1 else 'bills'} for "
             "queries, so none is run by itself: say "
             "run=true, give sql, or set run_billed"
         )
-    return found
+    return result
 
 
 def _file(done: Answer, kind: str) -> Response:
     """All rows as a file."""
-    held = io.BytesIO()
+    content = io.BytesIO()
     if kind == "csv":
-        arrow_csv.write_csv(done.to_arrow(), held)
+        arrow_csv.write_csv(done.to_arrow(), content)
         media_type = "text/csv"
     else:
-        parquet.write_table(done.to_arrow(), held)
+        parquet.write_table(done.to_arrow(), content)
         media_type = "application/vnd.apache.parquet"
     return Response(
-        held.getvalue(),
+        content.getvalue(),
         media_type=media_type,
         headers={"content-disposition": f'attachment; filename="rows.{kind}"'},
     )

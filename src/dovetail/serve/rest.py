@@ -261,8 +261,8 @@ def _stages(request: Request, asked: Ask) -> Iterator[str]:
     """Candidates, how they join, and the set: each as soon as it is there."""
     try:
         wanted = asked.model_dump()
-        found = _reply(request, CANDIDATES, wanted | {"k": asked.k or _CANDIDATES}).body
-        for name, part in json.loads(bytes(found)).items():
+        parts = _reply(request, CANDIDATES, wanted | {"k": asked.k or _CANDIDATES}).body
+        for name, part in json.loads(bytes(parts)).items():
             yield _event(name, json.dumps(part))
         yield _event("set", bytes(_reply(request, ASK, wanted).body).decode())
         yield _event("end", "{}")
@@ -346,15 +346,15 @@ def examples(catalog: Catalog) -> list[str]:
 
 def _suggested(catalog: Catalog) -> list[str]:
     """Questions over the surest joins, no table in two of them."""
-    found: list[str] = []
+    questions: list[str] = []
     used: set[str] = set()
     for edge in catalog.joins()[:_LOOKED_AT]:
         names = {edge.left.name, edge.right.name}
-        if _fits(edge) and not names & used and len(found) < _MANY:
+        if _fits(edge) and not names & used and len(questions) < _MANY:
             used |= names
             many, one = spelled(unqualified(edge.left.name)), spelled(unqualified(edge.right.name))
-            found.append(f"Which {one} have the most {many}?")
-    return found
+            questions.append(f"Which {one} have the most {many}?")
+    return questions
 
 
 def _fits(edge: JoinEdge) -> bool:
