@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+import dovetail
 from dovetail.cli import options
 from dovetail.cli.output import console, print_json, print_line, rich_table, settings_for
 from dovetail.text import count
@@ -31,10 +32,8 @@ def doctor(catalog: options.Catalog = None, as_json: options.Json = False) -> No
 
 def check(catalog: options.Catalog = None, as_json: options.Json = False) -> None:
     """Read every file of a catalog, and name those that are damaged."""
-    from dovetail.offline.repair import check
-
     settings = settings_for(catalog)
-    damages = check(settings.catalog, settings)
+    damages = dovetail.check(settings.catalog, settings)
     if as_json:
         print_json({"catalog": settings.catalog, "damaged": [each.to_dict() for each in damages]})
     else:
@@ -50,10 +49,8 @@ def check(catalog: options.Catalog = None, as_json: options.Json = False) -> Non
 
 def repair(catalog: options.Catalog = None, as_json: options.Json = False) -> None:
     """Make what is damaged of a catalog again, and nothing else."""
-    from dovetail.offline.repair import repair
-
     settings = settings_for(catalog)
-    result = repair(settings.catalog, settings)
+    result = dovetail.repair(settings.catalog, settings)
     if as_json:
         print_json({"catalog": settings.catalog, **result.to_dict()})
     else:

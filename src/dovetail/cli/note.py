@@ -105,22 +105,19 @@ def remove(
     catalog: options.Catalog = None,
 ) -> None:
     """Take a note back."""
-    from dovetail.notes.notes import forget
+    from dovetail.api.noting import remove_note
 
-    reader = open_catalog(catalog).reader
-    print_line(f"Removed {key!r} from [{'], ['.join(forget(reader, key))}].")
+    sections = remove_note(open_catalog(catalog), key)
+    print_line(f"Removed {key!r} from [{'], ['.join(sections)}].")
 
 
 @note.command("list")
 def list_notes(catalog: options.Catalog = None, as_json: options.Json = False) -> None:
     """List the notes that count, and the lines that cannot be used."""
-    from dovetail.notes.file import read_entries
-    from dovetail.notes.notes import file_of
+    from dovetail.api.noting import noted, notes_file
 
     opened = open_catalog(catalog)
-    file, notes = file_of(opened.reader), opened.notes
-    bad = {problem.line for problem in notes.problems}
-    entries = [entry for entry in read_entries(file)[0] if entry.line not in bad]
+    file, notes, entries = notes_file(opened), opened.notes, noted(opened)
     if as_json:
         rows = [asdict(entry) for entry in entries]
         problems = [{"line": each.line, "problem": each.text} for each in notes.problems]
@@ -143,13 +140,13 @@ def suggest(
     as_json: options.Json = False,
 ) -> None:
     """Propose pins and definitions from the questions whose right tables were told."""
-    from dovetail.notes.notes import note as write_note
+    from dovetail.api.noting import write_note
 
     opened = open_catalog(catalog)
     proposals = opened.proposals()
     if write:
         for each in proposals:
-            write_note(opened.reader, each.section, each.key, each.value)
+            write_note(opened, each.section, each.key, each.value)
     if as_json:
         print_json({"proposals": [asdict(each) for each in proposals], "written": write})
         return
@@ -187,9 +184,9 @@ def feedback(
 
 
 def _write(opened: Catalog, section: str, key: str, value: str) -> None:
-    from dovetail.notes.notes import note as write_note
+    from dovetail.api.noting import write_note
 
-    file, doubts = write_note(opened.reader, section, key, value)
+    file, doubts = write_note(opened, section, key, value)
     print_line(f"Noted in {file}: [{section}] {key} = {value}")
     for doubt in doubts:
         warn(doubt)

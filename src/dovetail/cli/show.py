@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from dovetail.answer.join_check import JoinCheck
     from dovetail.api.catalog import Catalog
     from dovetail.domain import Column, DeclaredKeys, Description, JoinEdge, Table, TableId
-    from dovetail.notes.notes import Remark
 
 # Characters of a sample query that a line shows, and the score above which joins are shown.
 _SAMPLE, _USUAL = 120, 0.5
@@ -56,7 +55,10 @@ def show(
         _estimated(details),
         _sketched(details),
         details.comment,
-        _described_by(opened.description(details), opened.notes.remarks_on(details.id)),
+        _described_by(
+            opened.description(details),
+            [each.column for each in opened.notes.remarks_on(details.id)],
+        ),
         *_wide_keys(details.keys),
         _masked(details),
         *(in_dbt.lines if in_dbt else ()),
@@ -289,13 +291,13 @@ def _short(text: str | None) -> str:
     return cut(text or "", 24)
 
 
-def _described_by(description: Description | None, remarks: Sequence[Remark]) -> str:
+def _described_by(description: Description | None, remarks: Sequence[str]) -> str:
     """Who wrote what is said of a table and its columns, where that is no comment in a source."""
     if description is None:
         return ""
     by = "" if description.author == PERSON else f"described by {description.author}"
     glossed = ", ".join(description.glosses)
-    noted = ", ".join(dict.fromkeys(each.column or "the table" for each in remarks))
+    noted = ", ".join(dict.fromkeys(column or "the table" for column in remarks))
     words = (by, glossed and f"glosses, not comments: {glossed}", noted and f"your notes: {noted}")
     return "; ".join(filter(None, words))
 

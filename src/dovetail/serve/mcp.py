@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from urllib.parse import unquote
 
 from dovetail.api.catalog import Catalog
+from dovetail.api.noting import write_note
 from dovetail.called_off import CALLED_OFF
 from dovetail.domain.schema import ddl
 from dovetail.errors import DovetailError, MissingExtraError, UsageError
-from dovetail.notes.notes import note
 from dovetail.prompts import read_prompt
 from dovetail.serve import is_this_machine
 from dovetail.serve.descriptions import (
@@ -290,7 +290,7 @@ def save_note(
     """Note what the data does not say, for everybody who asks later: a join that holds or does
     not, a table to prefer or ignore, what a word means. Only what a person told you or the
     rows show: a note outweighs all evidence."""
-    return Noted(doubts=safe(note(catalog.reader, section, key, value)[1]))
+    return Noted(doubts=safe(write_note(catalog, section, key, value)[1]))
 
 
 def answer_question(question: str) -> str:

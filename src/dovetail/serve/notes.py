@@ -13,10 +13,10 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
+from dovetail.api import noting
 from dovetail.api.catalog import Catalog
-from dovetail.errors import NotFoundError, UsageError
-from dovetail.notes.file import Entry, read_entries
-from dovetail.notes.notes import forget, note, notes_of, tables_of_entries
+from dovetail.api.noting import noted
+from dovetail.errors import NotFoundError
 from dovetail.serve.descriptions import (
     MOST_DESCRIBED,
     Descriptions,
@@ -27,7 +27,7 @@ from dovetail.serve.descriptions import (
     to_describe,
 )
 from dovetail.serve.guarded import Caller
-from dovetail.serve.seen import Seen, Served
+from dovetail.serve.seen import Seen
 from dovetail.text import written_out
 
 Section = Literal["joins", "tables", "terms", "about", "questions", "domains"]
@@ -71,45 +71,40 @@ def _refused(why: str) -> dict[int | str, dict[str, Any]]:
 
 
 @router.get("/notes")
-def list_notes(request: Request, live: Served, catalog: Seen) -> NotesView:
+def list_notes(request: Request, catalog: Seen) -> NotesView:
     """What people noted: joins, tables, terms, remarks, and questions with their tables."""
-    whole = live.whole()
-    problems = whole.notes.warnings if catalog is whole else ()
+    problems = catalog.notes.warnings if catalog.whole is catalog else ()
     return NotesView(
         writable=may_write(request),
         notes=[
             NoteView(one.section, written_out(one.key), written_out(one.value))
-            for one in _visible(whole, catalog)
+            for one in noted(catalog)
         ],
         problems=[written_out(text) for text in problems],
     )
 
 
 @router.post("/notes", responses=_refused("Notes may not be written here."))
-def write_note(request: Request, live: Served, catalog: Seen, wanted: Noting) -> NotesView:
+def write_note(request: Request, catalog: Seen, wanted: Noting) -> NotesView:
     """Write a note; it counts from the next request on."""
     _require_writable(request)
-    entry = Entry(0, wanted.section, wanted.key.strip(), wanted.value)
-    _require_own(entry, live.whole(), catalog)
-    note(live.whole().reader, entry.section, entry.key, entry.value)
-    return list_notes(request, live, catalog)
+    noting.write_note(catalog, wanted.section, wanted.key, wanted.value)
+    return list_notes(request, catalog)
 
 
 @router.delete("/notes", responses=_refused("Notes may not be written here."))
 def delete_note(
     request: Request,
-    live: Served,
     catalog: Seen,
     section: Section,
     key: Annotated[str, Query(min_length=1, max_length=1_000)],
 ) -> NotesView:
     """Take a note back."""
     _require_writable(request)
-    known = {(one.section, one.key) for one in _visible(live.whole(), catalog)}
-    if (section, key) not in known:
+    if (section, key) not in {(one.section, one.key) for one in noted(catalog)}:
         raise NotFoundError(f"there is no such note in [{section}]")
-    forget(live.whole().reader, key, [section])
-    return list_notes(request, live, catalog)
+    noting.remove_note(catalog, key, [section])
+    return list_notes(request, catalog)
 
 
 @router.get("/tables-to-describe", responses=_refused("Not to be described here."))
@@ -138,32 +133,3 @@ def _require_writable(request: Request) -> None:
     if not may_write(request):
         detail = "notes may not be written here; who runs the server can allow it (--notes)"
         raise HTTPException(403, detail)
-
-
-def _entries(whole: Catalog) -> list[Entry]:
-    file = whole.reader.notes_file
-    return [] if file is None else read_entries(file)[0]
-
-
-def _visible(whole: Catalog, seen: Catalog) -> list[Entry]:
-    """The entries that are about tables which somebody sees: all, if that is the whole catalog."""
-    about = tables_of_entries(_entries(whole), whole.reader)
-    if seen is whole:
-        return list(about)
-    own = set(seen.ids)
-    return [entry for entry, tables in about.items() if tables and tables <= own]
-
-
-def _require_own(entry: Entry, whole: Catalog, seen: Catalog) -> None:
-    """Refuse a note on what somebody does not see, and tell nothing of it."""
-    if seen is whole:
-        return
-    if (found := notes_of([entry], seen.reader)).problems:
-        raise UsageError(written_out(found.problems[0].text))
-    tables = tables_of_entries([entry], whole.reader).get(entry, frozenset())
-    if not tables or not tables <= set(seen.ids):
-        raise UsageError("name the tables that this note is about, each as source::name")
-    seen_keys = {(one.section, one.key) for one in _visible(whole, seen)}
-    hidden = {(one.section, one.key) for one in _entries(whole)} - seen_keys
-    if (entry.section, entry.key) in hidden:
-        raise UsageError("this cannot be noted; say it in other words")
