@@ -39,7 +39,7 @@ from dovetail.serve.bundle import add_page
 from dovetail.serve.guarded import OPEN, Access, Guarded, Metrics, RequestLimits, problem
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.notes import may_write
-from dovetail.serve.seen import Seen, Served
+from dovetail.serve.seen import Seen
 from dovetail.serve.views import (
     LONGEST_PHRASE,
     MOST_PHRASES,
@@ -273,9 +273,9 @@ def _stages(request: Request, asked: Ask) -> Iterator[str]:
 
 
 @state.get("/api/v1/health")
-def health(live: Served) -> dict[str, str]:
+def health(request: Request) -> dict[str, str]:
     """Whether the server answers; needs no token."""
-    live.current()
+    request.app.state.live.current()
     return {"status": "ok"}
 
 

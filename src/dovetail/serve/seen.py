@@ -1,4 +1,4 @@
-"""What a route is given: the catalog as its caller may see it, and the server's one."""
+"""What a route is given: the catalog as its caller may see it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,10 @@ from dovetail.api.catalog import Catalog
 from dovetail.serve.live_catalog import LiveCatalog
 
 
-async def served(request: Request) -> LiveCatalog:
-    """The catalog that the server answers from."""
-    live: LiveCatalog = request.app.state.live
-    return live
-
-
 def seen(request: Request) -> Catalog:
-    """As much of it as the caller may see."""
+    """As much of the server's catalog as the caller may see."""
     live: LiveCatalog = request.app.state.live
     return live.current(request.state.caller.tables)
 
 
-Served = Annotated[LiveCatalog, Depends(served)]
 Seen = Annotated[Catalog, Depends(seen)]
