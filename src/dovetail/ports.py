@@ -182,6 +182,7 @@ class Source(Protocol):
         """Let go of files and connections."""
 
 
+@runtime_checkable
 class DeclaringSource(Source, Protocol):
     """A source that knows more of its tables than their rows; a source need not be one."""
 
@@ -193,6 +194,7 @@ class DeclaringSource(Source, Protocol):
         """
 
 
+@runtime_checkable
 class BatchingSource(Source, Protocol):
     """A source that answers for many tables in one round trip; a source need not be one."""
 
@@ -205,6 +207,7 @@ class BatchingSource(Source, Protocol):
         """
 
 
+@runtime_checkable
 class ConnectedSource(Source, Protocol):
     """A source whose connection may break, and that can tell; a source need not be one."""
 

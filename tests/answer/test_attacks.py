@@ -26,7 +26,7 @@ from dovetail.answer.results import Limits
 from dovetail.answer.tree import parse
 from dovetail.cli import app
 from dovetail.cli.output import print_json
-from dovetail.cli.sql import Form, give
+from dovetail.cli.rows import Form, give
 from dovetail.errors import DovetailError, GuardError, LimitError, QueryError, UsageError
 from tests.answer.test_guard import SET
 

@@ -91,11 +91,13 @@ def _text(thing: Any) -> str:
 
 
 def _members(thing: Any) -> list[tuple[str, str]]:
-    """The methods and properties of a class that are its own and public, in their order."""
+    """The public methods and properties of a class, those of a catalog from all its modules."""
     if not inspect.isclass(thing) or issubclass(thing, (Enum, Exception)):
         return []
     found = []
-    for name, member in vars(thing).items():
+    catalog = (each for each in thing.__mro__[1:] if each.__module__.startswith("dovetail.api"))
+    members = map(vars, (thing, *catalog))
+    for name, member in (item for each in members for item in each.items()):
         if name.startswith("_"):
             continue
         plain = member.__func__ if isinstance(member, classmethod) else member

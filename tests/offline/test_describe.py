@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import dovetail
-from dovetail.api.catalog import generation_stamp
+from dovetail.api.state import generation_stamp
 from dovetail.catalog.descriptions import DescriptionFile
 from dovetail.domain import PERSON, Description, TableId
 from dovetail.errors import CatalogError, UsageError

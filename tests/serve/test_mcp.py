@@ -24,8 +24,8 @@ from mcp.server.mcpserver import MCPServer
 from starlette.testclient import TestClient
 
 import dovetail
+from dovetail.api.catalog import Catalog
 from dovetail.errors import DovetailError
-from dovetail.serve import mcp
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.mcp import mcp_server, serve_mcp
 from dovetail.serve.views import set_json
@@ -187,10 +187,12 @@ def test_a_query_that_an_agent_calls_off_ends(
 ) -> None:
     began, ended = threading.Event(), queue.SimpleQueue[str]()
 
-    def told(live: LiveCatalog, work: Callable[[Any], Any]) -> Any:
+    asking = Catalog.sql
+
+    def told(catalog: Catalog, *asked: Any) -> Any:
         began.set()
         try:
-            return work(live.current())
+            return asking(catalog, *asked)
         except DovetailError as error:
             ended.put(str(error))
             raise
@@ -205,7 +207,7 @@ def test_a_query_that_an_agent_calls_off_ends(
         assert "called off" in await asyncio.to_thread(ended.get)
         assert (await call(client, "run_sql", sql="SELECT 1"))["rows"] == [[1]]
 
-    monkeypatch.setattr(mcp, "_run", told)
+    monkeypatch.setattr(Catalog, "sql", told)
     patient = NO_MODELS.but(query_seconds=80_000)
     using(mcp_server(LiveCatalog(folder / "catalog", patient)), use)
 

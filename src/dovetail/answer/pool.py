@@ -65,8 +65,13 @@ class Pool:
             worker = self._take()
             keep = False
             try:
-                header, body = worker.ask(request, seconds, most, cancelled, spent)
+                header, body = worker.ask(request, seconds - spent, most, cancelled)
                 keep = not header["last"]
+            except TimeoutError:
+                raise LimitError(
+                    f"the query ran longer than {seconds:g} seconds; "
+                    "ask for less, or allow more (the setting query_seconds)"
+                ) from None
             finally:
                 self._give(worker, keep=keep)
         finally:
@@ -125,26 +130,13 @@ class Worker:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def ask(
-        self,
-        request: Json,
-        seconds: float,
-        most: int,
-        cancelled: Cancelled,
-        spent: float = 0.0,
-    ) -> Answer:
+    def ask(self, request: Json, seconds: float, most: int, cancelled: Cancelled) -> Answer:
         """Send a request and wait for the answer, `seconds` at most once the process is up."""
         if not self._ready:
             self._exchange(b"", time.monotonic() + _START_SECONDS, 0, cancelled)
             self._ready = True
         line = json.dumps(request).encode() + b"\n"
-        try:
-            return self._exchange(line, time.monotonic() + seconds - spent, most, cancelled)
-        except TimeoutError:
-            raise LimitError(
-                f"the query ran longer than {seconds:g} seconds; "
-                "ask for less, or allow more (the setting query_seconds)"
-            ) from None
+        return self._exchange(line, time.monotonic() + seconds, most, cancelled)
 
     def kill(self) -> None:
         """End the process and all it started; nothing it does can stop this."""

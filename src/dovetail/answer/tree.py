@@ -348,13 +348,13 @@ def _truncate_dates(tree: exp.Expr, dialect: str) -> None:
         unit = exp.var(of_cast.text("unit"))
         of_cast.replace(exp.TimestampTrunc(this=of_cast.this, unit=unit))
     for call in list(tree.find_all(exp.TimestampTrunc)):
-        date, said = call.this, call.text("unit").upper()
+        date, period = call.this, call.text("unit").upper()
         if name == "sqlite" and isinstance(date, exp.Cast):  # its dates are texts
             date = date.this
         if name in _OF_DATES:
-            called = exp.Literal.string(_OF_DATES[name].get(said, said))
+            called = exp.Literal.string(_OF_DATES[name].get(period, period))
             call.replace(exp.DateTrunc(this=date.copy(), unit=called))  # type: ignore[no-untyped-call]
-        elif form := _FIRST_DAYS.get(name, {}).get(said):
+        elif form := _FIRST_DAYS.get(name, {}).get(period):
             day = sqlglot.parse_one(form.format(date.sql(name)), dialect="sqlite")
             cast = call.parent if name == "sqlite" else None  # it casts dates to their years
             (cast if isinstance(cast, exp.Cast) else call).replace(day)

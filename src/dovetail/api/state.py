@@ -7,10 +7,11 @@ from collections.abc import Callable, Collection, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from dovetail.catalog.descriptions import descriptions
-from dovetail.catalog.generation import DESCRIPTIONS
+from dovetail.catalog.generation import DESCRIPTIONS, FILE
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Description, TableId
 from dovetail.families.family import Families, Family, read_families
@@ -169,3 +170,15 @@ class Narrowed(State):
                 members = tuple(replace(one, evidence="") for one in members)
                 families.append(Family(canonical.name, canonical, members))
         return Families(families)
+
+
+def generation_stamp(folder: Path) -> tuple[int, int, int] | None:
+    """What tells one generation of a catalog from the next: inode, time and size of its manifest.
+
+    None where there is none to be read.
+    """
+    try:
+        manifest = (folder / FILE).stat()
+    except OSError:
+        return None
+    return manifest.st_ino, manifest.st_mtime_ns, manifest.st_size

@@ -351,19 +351,15 @@ def to_records(records: Sequence[TableRecord]) -> Records:
     """The records of tables as Arrow rows; the name of their segment is still missing."""
     tables = [
         {
+            **dict.fromkeys(TABLES.names, ""),
             "source": record.table.id.source,
             "name": record.table.id.name,
             "root": record.root,
             "rows": record.table.rows,
             "digest": record.table.digest,
             "token": record.token,
-            "segment": "",
             "columns": len(record.table.columns),
             "sample": record.table.sample,
-            "keys": "",
-            "comment": "",
-            "source_keys": "",
-            "source_comment": "",
             "estimated": record.table.estimate.to_text() if record.table.estimate else "",
         }
         for record in records

@@ -143,28 +143,16 @@ class CheckedBlocks:
         return True
 
 
-class SegmentWriter:
+class SegmentWriter(ExitStack):
     """Writes a segment into a folder. Without `finish` the folder is no segment."""
 
     def __init__(self, folder: Path) -> None:
+        super().__init__()
         self._folder = folder
-        self._open = ExitStack()
         self._files = [
-            self._open.enter_context(ArrayFile(folder / name, dtype))
-            for name, dtype in _ARRAYS.items()
+            self.enter_context(ArrayFile(folder / name, dtype)) for name, dtype in _ARRAYS.items()
         ]
         self._hashes, self._counts, self._phrases = self._files
-
-    def __enter__(self) -> SegmentWriter:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._open.__exit__(kind, error, trace)
 
     def add_value_hashes(
         self,

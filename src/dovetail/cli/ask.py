@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dovetail.cli import options
 from dovetail.cli.output import (
-    CatalogOption,
-    CsvOption,
-    EmbedderOption,
-    JsonOption,
-    LimitRowsOption,
-    LLMOption,
-    NoCacheOption,
-    OutputOption,
-    ParquetOption,
-    SourceOption,
-    TimeoutOption,
     console,
     note,
     open_catalog,
@@ -30,7 +20,7 @@ from dovetail.cli.output import (
     waits_told,
     write,
 )
-from dovetail.cli.sql import Form, give
+from dovetail.cli.rows import Form, give
 from dovetail.errors import ModelError, UsageError
 from dovetail.text import count, sql_line
 
@@ -39,80 +29,29 @@ if TYPE_CHECKING:
     from dovetail.api.catalog import AskOptions, Catalog
     from dovetail.domain import TableSet
 
-LookForOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--look-for",
-        metavar="PHRASE",
-        help="Describes a table that the question needs; repeatable, eight are searched for.",
-    ),
-]
-QuestionArgument = Annotated[str, typer.Argument(metavar="QUESTION", help="In your own words.")]
-
 
 def ask(
-    question: QuestionArgument,
-    k: Annotated[
-        int | None,
-        typer.Option("--k", min=1, metavar="N", help="Candidates [graph: 16, llm: 8 to 24]."),
-    ] = None,
-    selector: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Who chooses among the candidates: graph (no language model), llm, auto (llm if a "
-            "language model is set, else graph), or a retriever of another package [auto].",
-        ),
-    ] = None,
-    llm: LLMOption = None,
-    no_cache: NoCacheOption = False,
-    breadth: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            max=1,
-            metavar="SHARE",
-            help="graph: how many tables it takes, from 0 (the best one) to 1 (all) [0.65].",
-        ),
-    ] = None,
-    source: SourceOption = None,
-    look_for: LookForOption = None,
-    sql: Annotated[
-        bool,
-        typer.Option(
-            "--sql", help="Print SQL: a language model's, or the skeleton if none is set."
-        ),
-    ] = False,
-    dialect: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="--sql as the one source takes it: postgres, mysql, sqlite, … [duckdb].",
-        ),
-    ] = None,
+    question: options.Question,
+    k: options.K = None,
+    selector: options.Selector = None,
+    llm: options.Model = None,
+    no_cache: options.NoCache = False,
+    breadth: options.Breadth = None,
+    source: options.Source = None,
+    look_for: options.LookFor = None,
+    sql: options.Sql = False,
+    dialect: options.Dialect = None,
     run: Annotated[bool, typer.Option("--run", help="Run that SQL; it can only read.")] = False,
-    limit_rows: LimitRowsOption = None,
-    timeout: TimeoutOption = None,
-    csv: CsvOption = False,
-    parquet: ParquetOption = None,
-    output: OutputOption = None,
-    explain: Annotated[
-        bool,
-        typer.Option(
-            "--explain",
-            help="What decided, and why the next one stayed out; of a model, what it looked for, "
-            "was shown and said.",
-        ),
-    ] = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run", help="Print the request that a model would be sent; send nothing."
-        ),
-    ] = False,
+    limit_rows: options.LimitRows = None,
+    timeout: options.Timeout = None,
+    csv: options.Csv = False,
+    parquet: options.Parquet = None,
+    output: options.Output = None,
+    explain: options.Explain = False,
+    dry_run: options.DryRun = False,
     ddl: Annotated[bool, typer.Option("--ddl", help="Print a slice of schema instead.")] = False,
-    catalog: CatalogOption = None,
-    as_json: JsonOption = False,
+    catalog: options.Catalog = None,
+    as_json: options.Json = False,
 ) -> None:
     """Find the tables that a question needs, and how they join."""
     form = Form(csv, as_json, parquet, output)
@@ -126,7 +65,7 @@ def ask(
     )
     for line in opened.notes.warnings:
         note(line)
-    options: AskOptions = {
+    asked: AskOptions = {
         "k": k,
         "selector": selector,
         "breadth": breadth,
@@ -134,12 +73,12 @@ def ask(
         "looking_for": look_for or (),
     }
     if dry_run:
-        requests = opened.preview(question, sql=sql or run, **options)
+        requests = opened.preview(question, sql=sql or run, **asked)
         print_json({"question": question, "requests": requests}, output)
         return
     answer, written, failure = None, "", None
     with waits_told():
-        result = opened.ask(question, explain=explain, **options)
+        result = opened.ask(question, explain=explain, **asked)
         if (sql or run) and result.tables:
             answer, written, failure = _answered(opened, result, run=run, dialect=dialect)
     if as_json:
@@ -183,15 +122,15 @@ def _check(form: Form, *, run: bool, sql: bool, dialect: str | None, ddl: bool) 
 
 
 def search(
-    question: QuestionArgument,
+    question: options.Question,
     k: Annotated[int, typer.Option("-k", "--k", min=1, metavar="N", help="Tables to list.")] = 10,
-    look_for: LookForOption = None,
+    look_for: options.LookFor = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the signals of each score, and why.")
     ] = False,
-    catalog: CatalogOption = None,
-    embedder: EmbedderOption = None,
-    as_json: JsonOption = False,
+    catalog: options.Catalog = None,
+    embedder: options.Embedder = None,
+    as_json: options.Json = False,
 ) -> None:
     """Rank the tables of a catalog for a question.
 

@@ -11,14 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dovetail.cli import options
 from dovetail.cli.output import (
-    CatalogOption,
-    EmbedderOption,
-    JsonOption,
-    LLMOption,
-    NoCacheOption,
-    QuietOption,
-    SourceOption,
     console,
     note,
     open_catalog,
@@ -44,85 +38,26 @@ _MANY_SKIPPED = 5
 
 
 def index(
-    sources: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="SOURCE...",
-            help="SQLite or DuckDB file; table file (CSV, Excel, …); a folder or glob of them; "
-            "URL of a server, warehouse or bucket. NAME=SOURCE gives it a label. Without any, all "
-            "sources of the catalog are brought up to date.",
-        ),
-    ] = None,
-    catalog: CatalogOption = None,
-    include: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATTERN", help="Only tables that match the pattern (repeatable)."),
-    ] = None,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATTERN", help="No tables that match the pattern (repeatable)."),
-    ] = None,
+    sources: options.Sources = None,
+    catalog: options.Catalog = None,
+    include: options.Include = None,
+    exclude: options.Exclude = None,
     views: Annotated[bool | None, typer.Option("--views/--no-views", help="Views too.")] = None,
-    sample: Annotated[
-        int | None,
-        typer.Option(
-            min=0, metavar="ROWS", help="Of each table of a warehouse, about so many rows [all]."
-        ),
-    ] = None,
-    max_scan_bytes: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="BYTES", help="Warehouse tables beyond that are sampled [10 GiB]."
-        ),
-    ] = None,
-    csv: Annotated[
-        str | None,
-        typer.Option(
-            metavar="encoding=NAME,header=N",
-            help="How the CSV files of these sources are written, where that is not seen: their "
-            "encoding (shift_jis, gbk, cp1251 …), and the line that names the columns (0: none).",
-        ),
-    ] = None,
-    no_values: Annotated[
-        bool,
-        typer.Option(
-            "--no-values",
-            help="Leave every value in its source: keyed hashes, no samples, no examples. Later "
-            "updates do the same.",
-        ),
-    ] = False,
-    mask_column: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATTERN", help="Show no value of columns of this name (repeatable)."),
-    ] = None,
-    forget: Annotated[
-        list[str] | None,
-        typer.Option(metavar="LABEL", help="Drop a source by its label (repeatable)."),
-    ] = None,
-    dbt: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="The manifest.json of a dbt project, or its folder: descriptions, tests as keys, "
-            "lineage. Later updates read it again; '' forgets it.",
-        ),
-    ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Read every table again, whatever its source says.")
-    ] = False,
-    engine: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Where to work: local or ray [local].")
-    ] = None,
-    ray_address: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="The Ray cluster to use.")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Worker processes [as many as pay off].")
-    ] = None,
-    embedder: EmbedderOption = None,
-    llm: LLMOption = None,
-    quiet: QuietOption = False,
-    as_json: JsonOption = False,
+    sample: options.SampleRows = None,
+    max_scan_bytes: options.MaxScanBytes = None,
+    csv: options.ReadCsv = None,
+    no_values: options.NoValues = False,
+    mask_column: options.MaskColumn = None,
+    forget: options.ForgetSource = None,
+    dbt: options.Dbt = None,
+    check: options.Check = False,
+    engine: options.Engine = None,
+    ray_address: options.RayAddress = None,
+    workers: options.Workers = None,
+    embedder: options.Embedder = None,
+    llm: options.Model = None,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
 ) -> None:
     """Build a catalog, or bring it up to date.
 
@@ -171,15 +106,15 @@ def index(
 
 
 def describe(
-    catalog: CatalogOption = None,
-    llm: LLMOption = None,
-    no_cache: NoCacheOption = False,
+    catalog: options.Catalog = None,
+    llm: options.Model = None,
+    no_cache: options.NoCache = False,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Print what it would take and each request; send nothing."),
     ] = False,
-    quiet: QuietOption = False,
-    as_json: JsonOption = False,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
 ) -> None:
     """Have a language model describe tables: a sentence each, and what cryptic columns mean.
 
@@ -238,15 +173,15 @@ def tables(
             "any letters.",
         ),
     ] = None,
-    source: SourceOption = None,
+    source: options.Source = None,
     sort: Annotated[
         str, typer.Option(metavar="BY", help="Order: name, rows or columns; most first.")
     ] = "name",
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="List at most so many.")
     ] = None,
-    catalog: CatalogOption = None,
-    as_json: JsonOption = False,
+    catalog: options.Catalog = None,
+    as_json: options.Json = False,
 ) -> None:
     """List the tables of a catalog, or those that match a pattern."""
     opened = open_catalog(catalog)

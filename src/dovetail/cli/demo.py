@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dovetail.cli.output import QuietOption, console, progress_bar, with_short_names
+from dovetail.cli import options
+from dovetail.cli.output import console, progress_bar, with_short_names
 from dovetail.text import count
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def demo(
     into: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Where the sample and its catalog go.")
     ] = Path("dovetail-demo"),
-    quiet: QuietOption = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Index a bundled sample, a company's pile of tables, and ask it a few questions.
 

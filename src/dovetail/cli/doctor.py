@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import typer
 
-from dovetail.cli.output import (
-    CatalogOption,
-    JsonOption,
-    console,
-    print_json,
-    print_line,
-    rich_table,
-    settings_for,
-)
+import dovetail
+from dovetail.cli import options
+from dovetail.cli.output import console, print_json, print_line, rich_table, settings_for
 from dovetail.text import count
 
 
-def doctor(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
+def doctor(catalog: options.Catalog = None, as_json: options.Json = False) -> None:
     """Look at versions, extensions, models, services and the catalog; say what mends what."""
     from dovetail.api.doctor import diagnose
 
@@ -36,12 +30,10 @@ def doctor(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
         raise typer.Exit(1)
 
 
-def check(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
+def check(catalog: options.Catalog = None, as_json: options.Json = False) -> None:
     """Read every file of a catalog, and name those that are damaged."""
-    from dovetail.offline.repair import check
-
     settings = settings_for(catalog)
-    damages = check(settings.catalog, settings)
+    damages = dovetail.check(settings.catalog, settings)
     if as_json:
         print_json({"catalog": settings.catalog, "damaged": [each.to_dict() for each in damages]})
     else:
@@ -55,12 +47,10 @@ def check(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
         raise typer.Exit(1)
 
 
-def repair(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
+def repair(catalog: options.Catalog = None, as_json: options.Json = False) -> None:
     """Make what is damaged of a catalog again, and nothing else."""
-    from dovetail.offline.repair import repair
-
     settings = settings_for(catalog)
-    result = repair(settings.catalog, settings)
+    result = dovetail.repair(settings.catalog, settings)
     if as_json:
         print_json({"catalog": settings.catalog, **result.to_dict()})
     else:

@@ -7,16 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dovetail.cli.output import (
-    CatalogOption,
-    JsonOption,
-    SourceOption,
-    console,
-    open_catalog,
-    print_json,
-    print_line,
-    rich_table,
-)
+from dovetail.cli import options
+from dovetail.cli.output import console, open_catalog, print_json, print_line, rich_table
 from dovetail.cli.output import note as warn
 from dovetail.errors import UsageError
 from dovetail.text import count
@@ -39,13 +31,13 @@ JoinArgument = Annotated[
 
 
 @note.command()
-def pin(join: JoinArgument, catalog: CatalogOption = None) -> None:
+def pin(join: JoinArgument, catalog: options.Catalog = None) -> None:
     """Say that two tables join: an edge of score 1."""
     _write(open_catalog(catalog), "joins", join, "pin")
 
 
 @note.command()
-def ban(join: JoinArgument, catalog: CatalogOption = None) -> None:
+def ban(join: JoinArgument, catalog: options.Catalog = None) -> None:
     """Say that a join is none; two tables without columns ban every join between them."""
     _write(open_catalog(catalog), "joins", join, "ban")
 
@@ -56,7 +48,7 @@ def mark(
     role: Annotated[
         str, typer.Argument(metavar="ROLE", help="canonical, copy, 'copy of TABLE' or ignore.")
     ],
-    catalog: CatalogOption = None,
+    catalog: options.Catalog = None,
 ) -> None:
     """Say what a table is: the canonical one, a copy of another, or not to be considered."""
     _write(open_catalog(catalog), "tables", table, role)
@@ -70,7 +62,7 @@ def define(
         list[str] | None,
         typer.Option(metavar="TABLE", help="A table, or table.column, it is about (repeatable)."),
     ] = None,
-    catalog: CatalogOption = None,
+    catalog: options.Catalog = None,
 ) -> None:
     """Say what a term means: other words for it, tables or columns that it is about, or both."""
     about = f": {', '.join(table)}" if table else ""
@@ -89,7 +81,7 @@ def domain(
             metavar="COLUMN", help="The table.column they are made in; none for a column of none."
         ),
     ],
-    catalog: CatalogOption = None,
+    catalog: options.Catalog = None,
 ) -> None:
     """Name a key domain and its master, or take a column out: TABLE.COLUMN none."""
     _write(open_catalog(catalog), "domains", name, master)
@@ -101,7 +93,7 @@ def about(
         str, typer.Argument(metavar="TABLE", help="A table by name, or table.column.")
     ],
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What to know of it.")],
-    catalog: CatalogOption = None,
+    catalog: options.Catalog = None,
 ) -> None:
     """Say something of a table or a column; it is searched as a comment is."""
     _write(open_catalog(catalog), "about", table, text)
@@ -110,25 +102,22 @@ def about(
 @note.command()
 def remove(
     key: Annotated[str, typer.Argument(metavar="KEY", help="What stands left of the = there.")],
-    catalog: CatalogOption = None,
+    catalog: options.Catalog = None,
 ) -> None:
     """Take a note back."""
-    from dovetail.notes.notes import forget
+    from dovetail.api.noting import remove_note
 
-    reader = open_catalog(catalog).reader
-    print_line(f"Removed {key!r} from [{'], ['.join(forget(reader, key))}].")
+    sections = remove_note(open_catalog(catalog), key)
+    print_line(f"Removed {key!r} from [{'], ['.join(sections)}].")
 
 
 @note.command("list")
-def list_notes(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
+def list_notes(catalog: options.Catalog = None, as_json: options.Json = False) -> None:
     """List the notes that count, and the lines that cannot be used."""
-    from dovetail.notes.file import read_entries
-    from dovetail.notes.notes import file_of
+    from dovetail.api.noting import noted, notes_file
 
     opened = open_catalog(catalog)
-    file, notes = file_of(opened.reader), opened.notes
-    bad = {problem.line for problem in notes.problems}
-    entries = [entry for entry in read_entries(file)[0] if entry.line not in bad]
+    file, notes, entries = notes_file(opened), opened.notes, noted(opened)
     if as_json:
         rows = [asdict(entry) for entry in entries]
         problems = [{"line": each.line, "problem": each.text} for each in notes.problems]
@@ -147,17 +136,17 @@ def list_notes(catalog: CatalogOption = None, as_json: JsonOption = False) -> No
 @note.command()
 def suggest(
     write: Annotated[bool, typer.Option("--write", help="Note them all.")] = False,
-    catalog: CatalogOption = None,
-    as_json: JsonOption = False,
+    catalog: options.Catalog = None,
+    as_json: options.Json = False,
 ) -> None:
     """Propose pins and definitions from the questions whose right tables were told."""
-    from dovetail.notes.notes import note as write_note
+    from dovetail.api.noting import write_note
 
     opened = open_catalog(catalog)
     proposals = opened.proposals()
     if write:
         for each in proposals:
-            write_note(opened.reader, each.section, each.key, each.value)
+            write_note(opened, each.section, each.key, each.value)
     if as_json:
         print_json({"proposals": [asdict(each) for each in proposals], "written": write})
         return
@@ -179,7 +168,7 @@ def feedback(
             help="The tables that are right for it; without any, the set that ask finds.",
         ),
     ] = None,
-    catalog: CatalogOption = None,
+    catalog: options.Catalog = None,
 ) -> None:
     """Record which tables were right for a question.
 
@@ -195,9 +184,9 @@ def feedback(
 
 
 def _write(opened: Catalog, section: str, key: str, value: str) -> None:
-    from dovetail.notes.notes import note as write_note
+    from dovetail.api.noting import write_note
 
-    file, doubts = write_note(opened.reader, section, key, value)
+    file, doubts = write_note(opened, section, key, value)
     print_line(f"Noted in {file}: [{section}] {key} = {value}")
     for doubt in doubts:
         warn(doubt)
@@ -216,15 +205,15 @@ def learn(
     dialect: Annotated[
         str, typer.Option(metavar="NAME", help="Their SQL: postgres, bigquery, … [the sources'].")
     ] = "",
-    source: SourceOption = None,
+    source: options.Source = None,
     keep_literals: Annotated[
         bool, typer.Option("--keep-literals", help="Keep the literals of sample queries too.")
     ] = False,
     forget: Annotated[
         bool, typer.Option("--forget", help="Forget these logs, or all that were learnt.")
     ] = False,
-    catalog: CatalogOption = None,
-    as_json: JsonOption = False,
+    catalog: options.Catalog = None,
+    as_json: options.Json = False,
 ) -> None:
     """Learn from past queries which tables are used, and how people join them.
 

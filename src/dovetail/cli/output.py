@@ -1,4 +1,4 @@
-"""What commands share: options, the catalog they open, and what goes to the terminal."""
+"""What commands share: the catalog they open, and what goes to the terminal."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 import dovetail
 from dovetail.domain.tables import with_source_names
@@ -41,56 +39,6 @@ _PIECES = re.compile(r".+?(?:::|[_/]|\.(?=[^\d\s])|[^\S\n]+|$)\n?|\n", re.MULTIL
 _NUMBERS = (
     "rows", "columns", "nulls", "distinct", "tables", "unique columns", "count", "match rate",
 )  # fmt: skip
-
-
-# The options that several commands take.
-CatalogOption = Annotated[
-    Path | None,
-    typer.Option(
-        "-C",
-        "--catalog",
-        metavar="FOLDER",
-        readable=False,
-        help="The catalog's folder [.dovetail].",
-    ),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-CsvOption = Annotated[bool, typer.Option("--csv", help="Print the rows as CSV, and nothing else.")]
-ParquetOption = Annotated[
-    Path | None,
-    typer.Option("--parquet", metavar="FILE", help="Write the rows to a Parquet file."),
-]
-OutputOption = Annotated[
-    Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Where --csv or --json go, if to a file."),
-]
-LimitRowsOption = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Return at most so many rows [100000].")
-]
-TimeoutOption = Annotated[
-    float | None, typer.Option(min=0.1, metavar="SECONDS", help="Run at most so long [60].")
-]
-SourceOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--source",
-        metavar="LABEL",
-        help="Only tables of this source, or of sources in this folder (repeatable).",
-    ),
-]
-QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="No progress bar, no summary.")]
-LLMOption = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="A language model: openai:NAME or local:FILE.gguf."),
-]
-NoCacheOption = Annotated[
-    bool,
-    typer.Option("--no-cache", help="Ask the language model again, whatever it once replied."),
-]
-EmbedderOption = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="minilm, st:NAME, openai:NAME or none [minilm]."),
-]
 
 
 def settings_for(catalog: Path | None, **given: Any) -> Settings:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import os
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dovetail.cli.output import CatalogOption, settings_for
+from dovetail.cli import options
+from dovetail.cli.output import settings_for
 from dovetail.errors import MissingExtraError, UsageError
 
-TablesOption = Annotated[
-    list[str] | None,
-    typer.Option("--tables", metavar="PATTERN", help="Tables that may be seen; repeatable. [all]"),
-]
 # How the C library's mallopt calls the number of its stores.
 _ARENAS = -8
 
@@ -23,31 +19,13 @@ _ARENAS = -8
 def serve(
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="PORT", min=1, max=65_535)] = 8000,
-    tokens: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Who may ask: TOML with names and SHA-256 of tokens."),
-    ] = None,
-    tables: TablesOption = None,
-    per_minute: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Requests of one caller in a minute.")
-    ] = 600,
-    at_once: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Requests under way at once, of all callers.")
-    ] = 16,
-    processes: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            min=1,
-            max=64,
-            help="Processes that answer questions, each with "
-            "the catalog open; one is the server itself.",
-        ),
-    ] = 1,
-    notes: Annotated[
-        bool, typer.Option("--notes", help="Let notes and descriptions be written, for everybody.")
-    ] = False,
-    catalog: CatalogOption = None,
+    tokens: options.Tokens = None,
+    tables: options.SeenTables = None,
+    per_minute: options.PerMinute = 600,
+    at_once: options.AtOnce = 16,
+    processes: options.Processes = 1,
+    notes: options.Notes = False,
+    catalog: options.Catalog = None,
 ) -> None:
     """Serve a catalog over HTTP: a page for people at /, JSON for programs at /api.
 
@@ -101,14 +79,14 @@ def mcp(
             metavar="HOST:PORT", help="Serve over HTTP here (/mcp) instead of standard input."
         ),
     ] = None,
-    tables: TablesOption = None,
+    tables: options.SeenTables = None,
     notes: Annotated[
         bool,
         typer.Option(
             "--notes", help="Let the agent describe tables and write notes, for everybody."
         ),
     ] = False,
-    catalog: CatalogOption = None,
+    catalog: options.Catalog = None,
 ) -> None:
     """Serve a catalog to agents over the Model Context Protocol.
 

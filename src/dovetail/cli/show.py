@@ -3,14 +3,14 @@ hold the same identifiers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dovetail.cli import options
 from dovetail.cli.output import (
-    CatalogOption,
-    JsonOption,
     console,
     note,
     open_catalog,
@@ -28,8 +28,7 @@ from dovetail.text import count, cut
 if TYPE_CHECKING:
     from dovetail.answer.join_check import JoinCheck
     from dovetail.api.catalog import Catalog
-    from dovetail.domain import Column, DeclaredKeys, Description, JoinEdge, Table
-    from dovetail.notes.notes import Remark
+    from dovetail.domain import Column, DeclaredKeys, Description, JoinEdge, Table, TableId
 
 # Characters of a sample query that a line shows, and the score above which joins are shown.
 _SAMPLE, _USUAL = 120, 0.5
@@ -39,8 +38,8 @@ def show(
     table: Annotated[
         str, typer.Argument(metavar="TABLE", help="A table by name, or as source::name.")
     ],
-    catalog: CatalogOption = None,
-    as_json: JsonOption = False,
+    catalog: options.Catalog = None,
+    as_json: options.Json = False,
 ) -> None:
     """Show a table: description, columns with their profiles, a few rows."""
     opened = open_catalog(catalog)
@@ -56,7 +55,10 @@ def show(
         _estimated(details),
         _sketched(details),
         details.comment,
-        _described_by(opened.description(details), opened.notes.remarks_on(details.id)),
+        _described_by(
+            opened.description(details),
+            [each.column for each in opened.notes.remarks_on(details.id)],
+        ),
         *_wide_keys(details.keys),
         _masked(details),
         *(in_dbt.lines if in_dbt else ()),
@@ -83,8 +85,8 @@ def families(
     table: Annotated[
         str | None, typer.Argument(metavar="[TABLE]", help="Only the family of this table.")
     ] = None,
-    catalog: CatalogOption = None,
-    as_json: JsonOption = False,
+    catalog: options.Catalog = None,
+    as_json: options.Json = False,
 ) -> None:
     """Show which tables are one logical table: partitions, copies, histories, views, and twins."""
     opened = open_catalog(catalog, families=True)
@@ -112,59 +114,30 @@ def families(
 
 
 def joins(
-    table: Annotated[
-        str | None, typer.Argument(metavar="[TABLE]", help="Only the joins of this table.")
-    ] = None,
-    other: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[OTHER]",
-            help="Only those with this one, each held against the rows of the two tables.",
-        ),
-    ] = None,
-    path: Annotated[
-        tuple[str, str] | None,
-        typer.Option(
-            metavar="A B", help="The path from one table to another that a person would take."
-        ),
-    ] = None,
-    least: Annotated[
-        float, typer.Option(metavar="SCORE", help="Joins that score above this.")
-    ] = _USUAL,
-    catalog: CatalogOption = None,
-    as_json: JsonOption = False,
+    table: options.JoinedTable = None,
+    other: options.OtherTable = None,
+    path: options.JoinPath = None,
+    least: options.Least = _USUAL,
+    catalog: options.Catalog = None,
+    as_json: options.Json = False,
 ) -> None:
     """Show which tables join, by which columns, how surely and why."""
     opened = open_catalog(catalog)
     for line in opened.notes.warnings:
         note(line)
     notes: list[str] = []
+    checks: Sequence[JoinCheck | None] = ()
     if path is not None:
         start, end = (opened[name].id for name in path)
-        edges = opened.path(start, end, least=least)
-        if not edges:
-            weakest = min((edge.score for edge in opened.path(start, end, least=0)), default=0.0)
-            raise NotFoundError(
-                f"no joins above {least} lead from {start} to {end}{_less_sure(weakest)}"
-            )
+        edges = _path(opened, start, end, least)
         notes = opened.path_notes(edges, start)
     else:
         edges = _with_calendars(opened, table, least)
-    checks: list[JoinCheck | None] = [None] * len(edges)
     if other is not None:
-        end = opened[other].id
-        edges = [edge for edge in edges if end in (edge.left, edge.right)]
-        if not edges:
-            every = opened.joins(table, least=0)
-            between = (edge.score for edge in every if end in (edge.left, edge.right))
-            led = "; --path shows a way" if opened.path(str(table), end, least=least) else ""
-            raise NotFoundError(
-                f"no join above {least} leads from {table} to {end}"
-                f"{led}{_less_sure(max(between, default=0.0))}"
-            )
+        edges = _joins_with(opened, str(table), opened[other].id, edges, least)
         with opened:
             checks = [opened.check_join(edge) for edge in edges]
-    checked = list(zip(edges, checks, strict=True))
+    checked = list(zip_longest(edges, checks))
     if as_json:
         about = {
             "catalog": str(opened.folder),
@@ -182,6 +155,29 @@ def joins(
         _print_check(edge, check)
     for each in notes:
         print_line(f"Note: {each}.")
+
+
+def _path(opened: Catalog, start: TableId, end: TableId, least: float) -> list[JoinEdge]:
+    """The path of joins from one table to another; an error where none is that sure."""
+    if edges := opened.path(start, end, least=least):
+        return edges
+    weakest = min((edge.score for edge in opened.path(start, end, least=0)), default=0.0)
+    raise NotFoundError(f"no joins above {least} lead from {start} to {end}{_less_sure(weakest)}")
+
+
+def _joins_with(
+    opened: Catalog, table: str, other: TableId, edges: Iterable[JoinEdge], least: float
+) -> list[JoinEdge]:
+    """Those of a table's joins that lead to another one; an error where there is none."""
+    if chosen := [edge for edge in edges if other in (edge.left, edge.right)]:
+        return chosen
+    every = opened.joins(table, least=0)
+    between = (edge.score for edge in every if other in (edge.left, edge.right))
+    led = "; --path shows a way" if opened.path(table, other, least=least) else ""
+    raise NotFoundError(
+        f"no join above {least} leads from {table} to {other}"
+        f"{led}{_less_sure(max(between, default=0.0))}"
+    )
 
 
 def _with_calendars(opened: Catalog, table: str | None, least: float) -> list[JoinEdge]:
@@ -214,20 +210,20 @@ def domains(
     table: Annotated[
         str | None, typer.Argument(metavar="[TABLE]", help="Only the domains of this table.")
     ] = None,
-    catalog: CatalogOption = None,
-    as_json: JsonOption = False,
+    catalog: options.Catalog = None,
+    as_json: options.Json = False,
 ) -> None:
     """Show which columns hold the same identifiers, and where these are made.
 
     A name or a master that is wrong: dovetail note domain.
     """
     opened = open_catalog(catalog)
-    found = opened.domains(table)
+    matching = opened.domains(table)
     if as_json:
-        listed = [domain.to_dict() for domain in found]
+        listed = [domain.to_dict() for domain in matching]
         print_json({"catalog": str(opened.folder), "domains": listed})
         return
-    for domain in found:
+    for domain in matching:
         made = f"{len(domain.columns)} columns, made in {domain.master.together}"
         print_line(f"{domain.name}: {made}; they match {domain.normal_form}")
         masters = {
@@ -295,13 +291,13 @@ def _short(text: str | None) -> str:
     return cut(text or "", 24)
 
 
-def _described_by(description: Description | None, remarks: Sequence[Remark]) -> str:
+def _described_by(description: Description | None, remarks: Sequence[str]) -> str:
     """Who wrote what is said of a table and its columns, where that is no comment in a source."""
     if description is None:
         return ""
     by = "" if description.author == PERSON else f"described by {description.author}"
     glossed = ", ".join(description.glosses)
-    noted = ", ".join(dict.fromkeys(each.column or "the table" for each in remarks))
+    noted = ", ".join(dict.fromkeys(column or "the table" for column in remarks))
     words = (by, glossed and f"glosses, not comments: {glossed}", noted and f"your notes: {noted}")
     return "; ".join(filter(None, words))
 

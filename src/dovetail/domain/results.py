@@ -257,15 +257,15 @@ class TableSet:
             nearest = ", ".join(self.nearest)
             more = f"; nearest: {nearest}" if nearest else ""
             return (f"nothing here seems to answer this{why}{more}", *self._cautions)
-        said = (f"nothing here covers: {lacking}",) if lacking else ()
+        uncovered = (f"nothing here covers: {lacking}",) if lacking else ()
         if self.connected:
-            return (*said, *self._cautions)
+            return (*uncovered, *self._cautions)
         parts = " | ".join(", ".join(map(str, part)) for part in self.components)
         faint = [chosen.name for chosen in self.tables if "faint evidence" in chosen.reason]
         sure = "no joins are known"
         if faint:  # a connector rests on evidence that is too weak for a join
             sure = f"no sure joins, only the faint ones of {', '.join(faint)}, are known"
-        return (*said, f"{sure} between these parts of the set: {parts}", *self._cautions)
+        return (*uncovered, f"{sure} between these parts of the set: {parts}", *self._cautions)
 
     @property
     def _cautions(self) -> tuple[str, ...]:

@@ -154,9 +154,9 @@ def _table(
         comma = "," if at < last or wide else ""
         own = [key for key in foreign if key.columns == (column.name,)]
         words = "".join([_key(table, column.name), *(f" {k.references}" for k in own if k.taken)])
-        told = [k.references for k in own if not k.taken]
-        told += _remarks(column, table.rows, examples, declared=table.keys.is_key(column.name))
-        remark = f"  -- {'; '.join(told)}" if told else ""
+        remarks = [k.references for k in own if not k.taken]
+        remarks += _remarks(column, table.rows, examples, declared=table.keys.is_key(column.name))
+        remark = f"  -- {'; '.join(remarks)}" if remarks else ""
         lines.append(f"  {_shown(column.name)} {one_line(column.type)}{words}{comma}{remark}")
     lines += [f"  {key}{',' if at < len(wide) - 1 else ''}" for at, key in enumerate(wide)]
     lines += [f"  -- {words}" for words, taken in several if not taken]

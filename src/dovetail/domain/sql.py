@@ -93,7 +93,7 @@ def cut_transform(front: str, back: str) -> str:
 
 def _cut(front: str, back: str) -> Transform:
     """In lower case, without punctuation, a beginning and an end, nor zeros before a number."""
-    said = [
+    ends_cut = [
         f"the {what} {' or '.join(map(repr, text.split('|')))}"
         for what, text in (("prefix", front), ("suffix", back))
         if text
@@ -105,7 +105,7 @@ def _cut(front: str, back: str) -> Transform:
         cut = f"regexp_replace({cut}, '{ends}', '', 'g')" if ends else cut
         return f"regexp_replace({cut}, '^0+([0-9]+)$', '\\1')"
 
-    dropped = " and ".join(filter(None, (", ".join(("punctuation", *said)), "leading zeros")))
+    dropped = " and ".join(filter(None, (", ".join(("punctuation", *ends_cut)), "leading zeros")))
     return Transform(f"after dropping {dropped}, and folding case", sql)
 
 

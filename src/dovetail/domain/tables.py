@@ -110,11 +110,11 @@ def with_source_names(document: Any, names: Mapping[str, str]) -> Any:
         return [with_source_names(part, names) for part in document]
     if not isinstance(document, Mapping):
         return document
-    told = {key: with_source_names(part, names) for key, part in document.items()}
+    named = {key: with_source_names(part, names) for key, part in document.items()}
     source = document.get("source")
     if "id" in document and isinstance(source, str) and source in names:
-        told["source_name"] = names[source]
-    return told
+        named["source_name"] = names[source]
+    return named
 
 
 class HasId:
@@ -328,12 +328,13 @@ class ColumnProfile:
         """
         if self.kind is not Kind.TEXT:
             return self.kind if self.kind in TIMES else None
-        found = [
+        matches = [
             _ISO.fullmatch(text or "") for text in (self.minimum, self.maximum, *self.examples)
         ]
-        if not all(found):
+        if not all(matches):
             return None
-        days = self.max_length == _DAY_LENGTH and not any(one and one["time"] for one in found)
+        timed = any(match and match["time"] for match in matches)
+        days = self.max_length == _DAY_LENGTH and not timed
         return Kind.DATE if days else Kind.TIMESTAMP
 
 
@@ -447,8 +448,8 @@ class Table(HasId):
             )
             for at, column in enumerate(self.columns)
         )
-        found = zip(self.columns, kinds, strict=True)
-        return {column.name: tuple(sorted(some)) for column, some in found if some}
+        by_column = zip(self.columns, kinds, strict=True)
+        return {column.name: tuple(sorted(masks)) for column, masks in by_column if masks}
 
     def to_dict(self) -> dict[str, Any]:
         """The table as JSON has it."""

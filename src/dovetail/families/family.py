@@ -265,8 +265,8 @@ def write_families(families: Families, folder: Path) -> None:
 def _family(name: object, canonical: TableId, members: list[tuple[Any, ...]]) -> Family:
     """A family from what a file holds; ValueError where that makes none."""
     made = tuple(FamilyMember(table, Role(role), *texts) for table, role, *texts in members)
-    said = [name, *(text for one in made for text in (one.label, one.evidence))]
-    if not all(isinstance(text, str) for text in said):
+    labels = [name, *(text for one in made for text in (one.label, one.evidence))]
+    if not all(isinstance(text, str) for text in labels):
         raise ValueError(name)
     family = Family(str(name), canonical, made)
     if canonical not in family.tables:

@@ -100,23 +100,23 @@ def placed_periods(question: str) -> tuple[tuple[tuple[int, int], Period], ...]:
         return ()
     spans = [
         (
-            found.span(),
-            _between(_month(found["year"], found["from"]), _month(found["year"], found["till"])),
+            match.span(),
+            _between(_month(match["year"], match["from"]), _month(match["year"], match["till"])),
         )
-        for found in re.finditer(_SPAN, text, re.I)
+        for match in re.finditer(_SPAN, text, re.I)
     ]
-    for found in re.finditer(_ONE, text, re.I | re.X):
-        before = text[: found.start()]
-        if before[-1:].isalnum() or any(a <= found.start() < b for (a, b), _ in spans):
+    for match in re.finditer(_ONE, text, re.I | re.X):
+        before = text[: match.start()]
+        if before[-1:].isalnum() or any(a <= match.start() < b for (a, b), _ in spans):
             continue
-        period = _read(found)
-        if period is None or (found["year"] and re.search(_AMOUNT, before, re.I)):
+        period = _read(match)
+        if period is None or (match["year"] and re.search(_AMOUNT, before, re.I)):
             continue
         if re.search(_SINCE, before, re.I):
             period = Period(period.first, _FOREVER)
         elif re.search(_BEFORE, before, re.I) and not spans:
             period = Period(_EVER, period.last)
-        spans.append((found.span(), period))
+        spans.append((match.span(), period))
     return tuple(_joined(text, sorted(spans)))
 
 
@@ -139,28 +139,27 @@ def _joined(
         yield waiting
 
 
-def _read(found: re.Match[str]) -> Period | None:
-    said = {name: text for name, text in found.groupdict().items() if text}
-    if "iso" in said:
-        year, month, day = re.split(r"[-/.]", said["iso"])
+def _read(match: re.Match[str]) -> Period | None:
+    parts = {name: text for name, text in match.groupdict().items() if text}
+    if "iso" in parts:
+        year, month, day = re.split(r"[-/.]", parts["iso"])
         return _day(year, int(month), day)
-    if "packed" in said:
-        packed = said["packed"]
+    if "packed" in parts:
+        packed = parts["packed"]
         return _day(packed[:4], int(packed[4:6]), packed[6:])
-    if "isomonth" in said:
-        return _of_month(said["isomonth"][:4], int(said["isomonth"][5:]))
-    if "decade" in said:
-        return Period(f"{said['decade']}-01-01", f"{said['decade'][:3]}9-12-31")
-    year = next((text for name, text in said.items() if name.startswith("year")), "")
-    quarter = (
-        said.get("quarter1") or said.get("quarter2") or _ORDINALS.get(said.get("nth", "").lower())
-    )
+    if "isomonth" in parts:
+        return _of_month(parts["isomonth"][:4], int(parts["isomonth"][5:]))
+    if "decade" in parts:
+        return Period(f"{parts['decade']}-01-01", f"{parts['decade'][:3]}9-12-31")
+    year = next((text for name, text in parts.items() if name.startswith("year")), "")
+    nth = _ORDINALS.get(parts.get("nth", "").lower())
+    quarter = parts.get("quarter1") or parts.get("quarter2") or nth
     if quarter:
         return _months(year, 3 * int(quarter) - 2, 3 * int(quarter))
-    if "half" in said:
-        return _months(year, *((1, 6) if said["half"].lower() == "first" else (7, 12)))
-    month = next((text for name, text in said.items() if name.startswith("month")), "")
-    day = said.get("day1") or said.get("day2")
+    if "half" in parts:
+        return _months(year, *((1, 6) if parts["half"].lower() == "first" else (7, 12)))
+    month = next((text for name, text in parts.items() if name.startswith("month")), "")
+    day = parts.get("day1") or parts.get("day2")
     if month and day:
         return _day(year, _number(month), re.sub(r"\D", "", day))
     return _month(year, month) if month else _months(year, 1, 12)
@@ -200,17 +199,17 @@ def label_period(label: str) -> Period | None:
     (Period(first='2024-03-01', last='2024-03-31'), None)
     """
     for part in label.split():
-        if found := re.fullmatch(rf"({_YEAR})(?:/({_YEAR}))?", part):
-            return Period(f"{found[1]}-01-01", f"{found[2] or found[1]}-12-31")
-        if found := re.fullmatch(r"(\d{4})-(\d\d)", part):
-            return _of_month(found[1], int(found[2]))
+        if match := re.fullmatch(rf"({_YEAR})(?:/({_YEAR}))?", part):
+            return Period(f"{match[1]}-01-01", f"{match[2] or match[1]}-12-31")
+        if match := re.fullmatch(r"(\d{4})-(\d\d)", part):
+            return _of_month(match[1], int(match[2]))
         if re.fullmatch(r"\d{4}-\d\d-\d\d", part):
             return Period(part, part)
-        if found := re.fullmatch(r"(\d{4})-Q([1-4])", part):
-            return _months(found[1], 3 * int(found[2]) - 2, 3 * int(found[2]))
-        if found := re.fullmatch(r"(\d{4})-W(\d\d)", part):
-            month = min(12, 1 + (int(found[2]) - 1) * 12 // 53)
-            return _of_month(found[1], month)
+        if match := re.fullmatch(r"(\d{4})-Q([1-4])", part):
+            return _months(match[1], 3 * int(match[2]) - 2, 3 * int(match[2]))
+        if match := re.fullmatch(r"(\d{4})-W(\d\d)", part):
+            month = min(12, 1 + (int(match[2]) - 1) * 12 // 53)
+            return _of_month(match[1], month)
     return None
 
 
@@ -242,9 +241,9 @@ def named_by_time(members: Sequence[FamilyMember], question: str) -> list[Family
     if not asked:
         return []
     short = short_years([member.label for member in members])
-    found = []
+    named = []
     for member in members:
         own = short.get(member.label) or label_period(member.label)
         if own is not None and any(own.meets(period) for period in asked):
-            found.append(member)
-    return found
+            named.append(member)
+    return named

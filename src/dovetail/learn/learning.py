@@ -189,17 +189,17 @@ def _columns(catalog: CatalogReader) -> dict[TableId, dict[str, str]]:
     }
 
 
-def merged(known: Sequence[LearntLog], new: LearntLog) -> tuple[list[LearntLog], bool]:
+def merged(logs: Sequence[LearntLog], new: LearntLog) -> tuple[list[LearntLog], bool]:
     """The logs with a new one among them, and whether that says anything new.
 
     A log of the same name is replaced; the same contents under another name count once.
     """
-    for at, log in enumerate(known):
+    for at, log in enumerate(logs):
         if log.content == new.content:
             if log.known == new.known:
-                return list(known), False
-            return [*known[:at], replace(new, name=log.name), *known[at + 1 :]], True
-    return [*(log for log in known if log.name != new.name), new], True
+                return list(logs), False
+            return [*logs[:at], replace(new, name=log.name), *logs[at + 1 :]], True
+    return [*(log for log in logs if log.name != new.name), new], True
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,12 +271,12 @@ def learn(
         except SourceError as error:
             failed.append(str(error))
 
-    def added(known: Sequence[LearntLog]) -> Sequence[LearntLog]:
+    def added(logs: Sequence[LearntLog]) -> Sequence[LearntLog]:
         for new in counted:
-            known, is_new = merged(known, new)
+            logs, is_new = merged(logs, new)
             learnt.extend([new] if is_new else [])
             unchanged.extend([] if is_new else [new.name])
-        return known
+        return logs
 
     known = _applied(catalog, settings, added) if counted else catalog
     return LearnSummary(tuple(learnt), tuple(unchanged), tuple(failed)), known
@@ -288,22 +288,22 @@ def forget_logs(
     """Forget what was learnt from some logs, or from all."""
     gone: set[str] = set()
 
-    def left(known: Sequence[LearntLog]) -> Sequence[LearntLog]:
-        there = {log.name for log in known}
+    def left(logs: Sequence[LearntLog]) -> Sequence[LearntLog]:
+        there = {log.name for log in logs}
         if missing := set(names) - there:
             listed = ", ".join(sorted(there)) or "none"
             raise NotFoundError(f"no log {sorted(missing)[0]!r} was learnt; there are: {listed}")
         gone.update(names or there)
-        return [log for log in known if log.name not in gone]
+        return [log for log in logs if log.name not in gone]
 
-    known = _applied(catalog, settings, left)
-    return LearnSummary(forgotten=tuple(sorted(gone))), known
+    reader = _applied(catalog, settings, left)
+    return LearnSummary(forgotten=tuple(sorted(gone))), reader
 
 
 def _applied(catalog: CatalogReader, settings: Settings, change: ChangeLogs) -> CatalogReader:
     """The generation with other logs than before; the catalog itself if they are the same."""
-    known = reindex(catalog.folder, settings, change)
-    if known.manifest.generation == catalog.manifest.generation:
+    reader = reindex(catalog.folder, settings, change)
+    if reader.manifest.generation == catalog.manifest.generation:
         return catalog
-    known.notes_file = catalog.notes_file
-    return known
+    reader.notes_file = catalog.notes_file
+    return reader

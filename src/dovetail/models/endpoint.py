@@ -315,9 +315,7 @@ def _host(url: str) -> str:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""
     except ValueError:
-        raise UsageError(
-            "OPENAI_BASE_URL is not a URL; an example: http://localhost:8000/v1"
-        ) from None
+        parts, port = urlsplit(""), ""
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError("OPENAI_BASE_URL is not a URL; an example: http://localhost:8000/v1")
     if "@" in parts.netloc or parts.query or parts.fragment:

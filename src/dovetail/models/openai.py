@@ -93,11 +93,11 @@ def _unsupported(error: RefusedError, body: Json) -> set[str]:
     """The parts of a request that an endpoint has just said it does not know."""
     if error.status not in (400, 404, 422, 501):
         return set()
-    said = error.said.lower()
-    if "max_completion_tokens" in said and "max_tokens" in body:
+    complaint = error.said.lower()
+    if "max_completion_tokens" in complaint and "max_tokens" in body:
         return {"max_tokens"}
     for part, words in _DISPENSABLE.items():
-        if part in body and any(word in said for word in words):
+        if part in body and any(word in complaint for word in words):
             return {part}
     return set()
 

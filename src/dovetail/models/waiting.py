@@ -6,16 +6,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
+from threading import Lock, Semaphore
 
 from dovetail.called_off import CALLED_OFF, LOOK
 from dovetail.errors import ModelError
-
-
-class _Turns(Protocol):
-    def acquire(self, blocking: bool = ..., timeout: float = ...) -> bool: ...
-    def release(self) -> None: ...
-
 
 # When a question began, and the seconds that it may wait for models; without a question no limit.
 _LIMIT: ContextVar[tuple[float, float] | None] = ContextVar("LIMIT", default=None)
@@ -48,7 +42,7 @@ def look_up() -> None:
 
 
 @contextmanager
-def turn(turns: _Turns) -> Iterator[None]:
+def turn(turns: Semaphore | Lock) -> Iterator[None]:
     """Have a turn, as soon as there is one."""
     while not turns.acquire(timeout=LOOK):
         look_up()

@@ -96,19 +96,19 @@ def noted_table(table: Table, notes: Notes, description: Description | None) -> 
     They stand before the comment of another person, and in place of what else the `description`
     of the table says.
     """
-    said = _said(notes, table.id)
-    if not said:
+    remarks = _remarks(notes, table.id)
+    if not remarks:
         return table
     about = description or Description(table.comment, PERSON)
     own = {each.name: "" if each.name in about.glosses else each.comment for each in table.columns}
     columns = tuple(
-        replace(each, comment=_first(said[each.name], own[each.name]))
-        if each.name in said
+        replace(each, comment=_first(remarks[each.name], own[each.name]))
+        if each.name in remarks
         else each
         for each in table.columns
     )
     noted = noted_description(about, notes, table.id)
-    comment = noted.text if noted and "" in said else table.comment
+    comment = noted.text if noted and "" in remarks else table.comment
     return replace(table, comment=comment, columns=columns)
 
 
@@ -117,23 +117,23 @@ def noted_description(
 ) -> Description | None:
     """What is said of a table, with the word of notes first; no column that they speak of has a
     gloss."""
-    said = _said(notes, table)
-    if not said:
+    remarks = _remarks(notes, table)
+    if not remarks:
         return description
     about = description or Description("", PERSON)
-    kept = {name: gloss for name, gloss in about.glosses.items() if name not in said}
-    if text := said.get("", ""):
+    kept = {name: gloss for name, gloss in about.glosses.items() if name not in remarks}
+    if text := remarks.get("", ""):
         text = _first(text, about.text if about.author == PERSON else "")
         return Description(text, PERSON, kept)
     return replace(about, glosses=kept) or None
 
 
-def _said(notes: Notes, table: TableId) -> dict[str, str]:
+def _remarks(notes: Notes, table: TableId) -> dict[str, str]:
     """What notes say of the columns of a table, by their names, and of itself, by none."""
-    said: dict[str, str] = {}
+    remarks: dict[str, str] = {}
     for remark in notes.remarks_on(table):
-        said[remark.column] = _first(said.get(remark.column, ""), remark.text)
-    return said
+        remarks[remark.column] = _first(remarks.get(remark.column, ""), remark.text)
+    return remarks
 
 
 def _first(text: str, more: str) -> str:

@@ -19,7 +19,7 @@ from dovetail.errors import DovetailError, PartlyDeclaredError, UsageError
 from dovetail.hashing import HashCipher
 from dovetail.offline.summary import Progress, ProgressCallback
 from dovetail.plugins import open_source
-from dovetail.ports import Declaration, Json, Listing, Source, SourceSpec
+from dovetail.ports import Declaration, DeclaringSource, Json, Listing, Source, SourceSpec
 from dovetail.profile.batch import TableToRead, profile_key, reason
 from dovetail.profile.profiler import ProfileOptions
 from dovetail.settings import Settings
@@ -297,9 +297,8 @@ class Plan:
         self, spec: SourceSpec, source: Source, tables: Sequence[Listing]
     ) -> None:
         """Note what a source declares of its tables; what it cannot say, the earlier word holds."""
-        ask = getattr(source, "declarations", None)
         try:
-            declared = ask(tables) if ask is not None else {}
+            declared = source.declarations(tables) if isinstance(source, DeclaringSource) else {}
         except PartlyDeclaredError as error:
             why = f"not all of its declared keys and comments can be read: {reason(error)}"
             self.notices.append(f"{spec.label}: {why}")

@@ -22,7 +22,7 @@ from dovetail.errors import DovetailError, RescanError
 from dovetail.hashing import HASH_VERSION, HashCipher
 from dovetail.memory import ran_out, too_little
 from dovetail.plugins import open_source
-from dovetail.ports import Json, Listing, Source, SourceSpec, TableStatistics, Tick
+from dovetail.ports import ConnectedSource, Json, Listing, Source, SourceSpec, TableStatistics, Tick
 from dovetail.profile.masks import Masks
 from dovetail.profile.normal_forms import FEWEST
 from dovetail.profile.profiler import (
@@ -207,8 +207,8 @@ def reason(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return too_little()
     text = error.strerror if isinstance(error, OSError) else None
-    told = " ".join((text or str(error)).split())
-    return f"{told}: {too_little()}" if ran_out(error) else told
+    message = " ".join((text or str(error)).split())
+    return f"{message}: {too_little()}" if ran_out(error) else message
 
 
 class _OpenSources(threading.local):
@@ -264,6 +264,5 @@ def close_broken() -> None:
     A server is asked, for to open it anew is to ask it for the columns of all its tables.
     """
     for label, source in list(_open.by_label.items()):
-        answers = getattr(source, "answers", None)
-        if answers is None or not answers():
+        if not (isinstance(source, ConnectedSource) and source.answers()):
             _open.by_label.pop(label).close()

@@ -292,10 +292,10 @@ class NormalForms:
     def _add_odd(self, rest: _Texts) -> None:
         """Take in the numbers behind other letters, as SQL reads them; others are left out."""
         read = [_NUMBERED.fullmatch(text) for text in rest.each()]
-        numbers = np.array([int(found[2]) for found in read if found], dtype=np.int64)
+        numbers = np.array([int(match[2]) for match in read if match], dtype=np.int64)
         if len(numbers):
-            self._stripped |= any(found[1] for found in read if found)
-            self._take_in(rest.take(np.array([found is not None for found in read])), numbers)
+            self._stripped |= any(match[1] for match in read if match)
+            self._take_in(rest.take(np.array([match is not None for match in read])), numbers)
 
     def _take_in(self, texts: _Texts, numbers: Ints) -> None:
         self._numbered.add(texts.counted(hash_values(pa.array(numbers))))
@@ -311,7 +311,7 @@ def _prefix(texts: _Texts) -> bytes:
     first = (
         _NUMBERED.fullmatch(text) for text, _ in zip(texts.each(), range(_FIRST), strict=False)
     )
-    before = Counter(found[1] for found in first if found and 0 < len(found[1]) <= _MOST_LETTERS)
+    before = Counter(match[1] for match in first if match and 0 < len(match[1]) <= _MOST_LETTERS)
     return before.most_common(1)[0][0] if before else b""
 
 
@@ -334,9 +334,9 @@ def _common_ends(texts: _Texts) -> tuple[str, str]:
         fronts = _few(map(ends.match, first))
         begins = re.compile(b"|".join(map(re.escape, fronts)) or b"(?!)")
         rest = [
-            text[found.end() : len(text) - len(back)]
+            text[match.end() : len(text) - len(back)]
             for text in first
-            if (found := begins.match(text))
+            if (match := begins.match(text))
         ]
         # Letters that others follow are a beginning if these differ.
         if fronts and (ends is _FRONTS[0] or len({text[:1] for text in rest}) > 2):
@@ -351,9 +351,9 @@ def _common_ends(texts: _Texts) -> tuple[str, str]:
     return b"|".join(sorted(plain)).decode(), back.translate(None, _DROPPED).decode()
 
 
-def _few(found: Iterable[re.Match[bytes] | None], most: int = _MOST_FRONTS) -> list[bytes]:
+def _few(matches: Iterable[re.Match[bytes] | None], most: int = _MOST_FRONTS) -> list[bytes]:
     """The few beginnings or ends that nearly all have, each of them several times; else none."""
-    every = [each[0] if each else b"" for each in found]
+    every = [each[0] if each else b"" for each in matches]
     times = Counter(every)
     if times.pop(b"", 0) > _ODD * len(every):
         return []

@@ -42,6 +42,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 _DATE = r"^\d{4}-\d{2}-\d{2}$"
 # A midnight among other times is written as its day.
 _TIMESTAMP = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?$"
+# The SQL type that a kind fits; of others text.
 _SQL_TYPES = {
     Kind.INTEGER: "BIGINT",
     Kind.REAL: "DOUBLE",
@@ -234,7 +235,7 @@ class ColumnProfiler:
         """The source's type, or for text without types the one its values fit."""
         if self._guess is None or self._guess.declared:
             return self._type
-        return sql_type(self.kind)
+        return _SQL_TYPES.get(self.kind, "VARCHAR")
 
     def _note_examples(self, column: HashedColumn) -> None:
         """Keep the values with the smallest hashes: an even sample of the distinct ones."""
@@ -340,11 +341,6 @@ def kind_of(kind: pa.DataType) -> Kind:
     if pa.types.is_timestamp(kind):
         return Kind.TIMESTAMP
     return Kind.BINARY if is_binary(kind) else Kind.TEXT
-
-
-def sql_type(kind: Kind) -> str:
-    """The SQL type that a kind fits."""
-    return _SQL_TYPES.get(kind, "VARCHAR")
 
 
 class KindGuess:

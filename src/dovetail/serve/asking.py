@@ -121,8 +121,8 @@ def _ask(catalog: Catalog, asked: dict[str, Any]) -> bytes:
 
 
 def _given(catalog: Catalog, asked: dict[str, Any]) -> bytes:
-    found = catalog.completed(named_set(catalog, asked["question"], asked["tables"]))
-    return set_json(catalog, found).model_dump_json().encode()
+    result = catalog.completed(named_set(catalog, asked["question"], asked["tables"]))
+    return set_json(catalog, result).model_dump_json().encode()
 
 
 class Found(BaseModel):
@@ -133,15 +133,16 @@ class Found(BaseModel):
 
 
 def _candidates(catalog: Catalog, asked: dict[str, Any]) -> bytes:
-    found = catalog.search(asked["question"], asked["k"], looking_for=asked["looking_for"])
-    edges = joins_among(catalog, (one.id for one in found))
+    candidates = catalog.search(asked["question"], asked["k"], looking_for=asked["looking_for"])
+    edges = joins_among(catalog, (one.id for one in candidates))
     joins = [join(edge, JoinDetail) for edge in edges]
-    return Found(search=ranked(catalog, found, RankedTable), joins=joins).model_dump_json().encode()
+    listed = ranked(catalog, candidates, RankedTable)
+    return Found(search=listed, joins=joins).model_dump_json().encode()
 
 
 def _search(catalog: Catalog, asked: dict[str, Any]) -> bytes:
-    found = catalog.search(asked["question"], asked["k"], looking_for=asked["looking_for"])
-    return _RANKING.dump_json(ranked(catalog, found, RankedTable))
+    candidates = catalog.search(asked["question"], asked["k"], looking_for=asked["looking_for"])
+    return _RANKING.dump_json(ranked(catalog, candidates, RankedTable))
 
 
 _REPLIES: dict[str, Callable[[Catalog, dict[str, Any]], bytes]] = {

@@ -5,14 +5,14 @@ names of columns and in cells.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import FastAPI, Query, Request
+from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from dovetail.api.catalog import Catalog
 from dovetail.serve.pile import Piles, PileView, logical_joins, logical_tables
+from dovetail.serve.seen import Seen
 from dovetail.serve.views import (
     JoinDetail,
     KeyDomainView,
@@ -28,7 +28,9 @@ from dovetail.text import written_out
 
 _HOLDS = "holds "
 Name = Annotated[str, Query(min_length=1, max_length=1_000)]
-CatalogOf = Callable[[Request], Catalog]
+Limit = Annotated[int, Query(ge=1, le=10_000)]
+_PILES = Piles()
+router = APIRouter(prefix="/api/v1")
 
 
 class Listed(BaseModel):
@@ -59,94 +61,80 @@ class Hit(BaseModel):
     why: str
 
 
-def add_browsing(app: FastAPI, catalog_of: CatalogOf) -> None:
-    """Serve what a catalog has; `catalog_of` gives what a caller may see."""
-
-    @app.get("/api/v1/listing")
-    def listing(request: Request) -> Listing:
-        """All tables with their sizes, families folded."""
-        return _listing(catalog_of(request))
-
-    @app.get("/api/v1/find")
-    def find(
-        request: Request,
-        q: Annotated[str, Query(min_length=1, max_length=400)],
-        limit: Annotated[int, Query(ge=1, le=1_000)] = 200,
-    ) -> list[Hit]:
-        """The tables that hold a text as a value, and those with a column that is called so."""
-        return _hits(catalog_of(request), q, limit)
-
-    _add_tables(app, catalog_of)
-    _add_joins(app, catalog_of)
+@router.get("/listing")
+def listing(catalog: Seen) -> Listing:
+    """All tables with their sizes, families folded."""
+    return _listing(catalog)
 
 
-def _add_tables(app: FastAPI, catalog_of: CatalogOf) -> None:
-    @app.get("/api/v1/tables")
-    def list_tables(
-        request: Request,
-        limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
-        offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
-        like: Annotated[str, Query(max_length=1_000)] = "",
-    ) -> Listed:
-        """The ids of the tables, in order; with `like`, of those whose id contains it."""
-        wanted = like.strip().casefold()
-        ids = [written_out(str(table)) for table in catalog_of(request).ids]
-        fitting = [table for table in ids if wanted in table.casefold()]
-        return Listed(total=len(fitting), tables=fitting[offset : offset + limit])
-
-    @app.get("/api/v1/tables/{table:path}")
-    def table(request: Request, table: str) -> TableDetail:
-        """A table with its columns, copies and partitions."""
-        return table_detail(catalog_of(request), table, TableDetail)
-
-    @app.get("/api/v1/families")
-    def families(
-        request: Request, limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000
-    ) -> list[TableFamily]:
-        """Tables that are one logical table: copies, partitions, histories, views."""
-        catalog = catalog_of(request)
-        listed = named(catalog, catalog.families().to_list()[:limit])
-        return [TableFamily.model_validate(one) for one in listed]
+@router.get("/find")
+def find(
+    catalog: Seen,
+    q: Annotated[str, Query(min_length=1, max_length=400)],
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 200,
+) -> list[Hit]:
+    """The tables that hold a text as a value, and those with a column that is called so."""
+    return _hits(catalog, q, limit)
 
 
-def _add_joins(app: FastAPI, catalog_of: CatalogOf) -> None:
-    @app.get("/api/v1/joins")
-    def joins(
-        request: Request,
-        table: Name | None = None,
-        least: Annotated[float, Query(ge=0, le=1)] = 0.5,
-        limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
-    ) -> list[JoinDetail]:
-        """The joins above a score, the surest first: of one table, or of all."""
-        catalog = catalog_of(request)
-        at = None if table is None else find_table(catalog, table).id
-        return [join(edge, JoinDetail) for edge in catalog.joins(at, least=least)[:limit]]
+@router.get("/tables")
+def list_tables(
+    catalog: Seen,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+    like: Annotated[str, Query(max_length=1_000)] = "",
+) -> Listed:
+    """The ids of the tables, in order; with `like`, of those whose id contains it."""
+    wanted = like.strip().casefold()
+    ids = [written_out(str(table)) for table in catalog.ids]
+    fitting = [table for table in ids if wanted in table.casefold()]
+    return Listed(total=len(fitting), tables=fitting[offset : offset + limit])
 
-    @app.get("/api/v1/domains")
-    def domains(
-        request: Request,
-        table: Name | None = None,
-        limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
-    ) -> list[KeyDomainView]:
-        """Which columns hold the same identifiers, where these are made, and what matches none."""
-        catalog = catalog_of(request)
-        at = None if table is None else find_table(catalog, table).id
-        listed = (domain.to_dict() for domain in catalog.domains(at)[:limit])
-        return [KeyDomainView.model_validate(safe(domain)) for domain in listed]
 
-    @app.get("/api/v1/path")
-    def path(request: Request, start: Name, end: Name) -> list[JoinDetail]:
-        """The surest chain of joins from one table to another; empty where there is none."""
-        catalog = catalog_of(request)
-        first, last = (find_table(catalog, name).id for name in (start, end))
-        return [join(edge, JoinDetail) for edge in catalog.path(first, last)]
+@router.get("/tables/{table:path}")
+def table(catalog: Seen, table: str) -> TableDetail:
+    """A table with its columns, copies and partitions."""
+    return table_detail(catalog, table, TableDetail)
 
-    piles = Piles()
 
-    @app.get("/api/v1/pile")
-    def pile(request: Request) -> PileView:
-        """The whole join graph as a drawing: families folded, every table with its place."""
-        return piles.of(catalog_of(request))
+@router.get("/families")
+def families(catalog: Seen, limit: Limit = 1_000) -> list[TableFamily]:
+    """Tables that are one logical table: copies, partitions, histories, views."""
+    listed = named(catalog, catalog.families().to_list()[:limit])
+    return [TableFamily.model_validate(one) for one in listed]
+
+
+@router.get("/joins")
+def joins(
+    catalog: Seen,
+    table: Name | None = None,
+    least: Annotated[float, Query(ge=0, le=1)] = 0.5,
+    limit: Limit = 1_000,
+) -> list[JoinDetail]:
+    """The joins above a score, the surest first: of one table, or of all."""
+    at = None if table is None else find_table(catalog, table).id
+    return [join(edge, JoinDetail) for edge in catalog.joins(at, least=least)[:limit]]
+
+
+@router.get("/domains")
+def domains(catalog: Seen, table: Name | None = None, limit: Limit = 1_000) -> list[KeyDomainView]:
+    """Which columns hold the same identifiers, where these are made, and what matches none."""
+    at = None if table is None else find_table(catalog, table).id
+    listed = (domain.to_dict() for domain in catalog.domains(at)[:limit])
+    return [KeyDomainView.model_validate(safe(domain)) for domain in listed]
+
+
+@router.get("/path")
+def path(catalog: Seen, start: Name, end: Name) -> list[JoinDetail]:
+    """The surest chain of joins from one table to another; empty where there is none."""
+    first, last = (find_table(catalog, name).id for name in (start, end))
+    return [join(edge, JoinDetail) for edge in catalog.path(first, last)]
+
+
+@router.get("/pile")
+def pile(catalog: Seen) -> PileView:
+    """The whole join graph as a drawing: families folded, every table with its place."""
+    return _PILES.of(catalog)
 
 
 def _listing(catalog: Catalog) -> Listing:

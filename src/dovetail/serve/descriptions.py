@@ -14,7 +14,6 @@ from pydantic import BaseModel, Field
 from dovetail.api.catalog import Catalog
 from dovetail.api.catalog import open as open_catalog
 from dovetail.errors import AmbiguousTableError, NotFoundError
-from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.views import find_table, safe
 
 # Who wrote what comes in here; tables of a batch, tables and columns that are described at once.
@@ -71,12 +70,12 @@ def to_describe(catalog: Catalog, limit: int) -> ToDescribe:
     )
 
 
-def save(live: LiveCatalog, given: Mapping[str, TableWords]) -> SavedWords:
+def save(served: Catalog, given: Mapping[str, TableWords]) -> SavedWords:
     """Keep descriptions; they are in force from the next request on.
 
     They are put in force by a catalog of its own: whoever reads the present one is not disturbed.
     """
-    with open_catalog(live.folder, live.settings) as catalog:
+    with open_catalog(served.folder, served.settings) as catalog:
         named = {_id(catalog, name): words.model_dump() for name, words in given.items()}
         result = catalog.save_descriptions(named, author=_AUTHOR)
         left = catalog.tables_to_describe(1).missing

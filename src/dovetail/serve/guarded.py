@@ -100,10 +100,12 @@ class Access:
             return Caller(otherwise)
         scheme, _, token = (authorization or "").partition(" ")
         given = hashlib.sha256(token.strip().encode("utf-8", "surrogateescape")).hexdigest()
-        found = [who for known, who in self.callers.items() if hmac.compare_digest(known, given)]
-        if scheme.lower() != "bearer" or not token.strip() or not found:
+        callers = [
+            who for digest, who in self.callers.items() if hmac.compare_digest(digest, given)
+        ]
+        if scheme.lower() != "bearer" or not token.strip() or not callers:
             raise UnauthorizedError("give a token: Authorization: Bearer TOKEN")
-        return found[0]
+        return callers[0]
 
 
 def read_access(file: Path | None, environ: Mapping[str, str]) -> Access:

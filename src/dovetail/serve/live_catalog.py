@@ -12,8 +12,9 @@ from threading import Lock
 from typing import Any
 from weakref import WeakSet
 
-from dovetail.api.catalog import Catalog, generation_stamp
+from dovetail.api.catalog import Catalog
 from dovetail.api.catalog import open as open_catalog
+from dovetail.api.state import generation_stamp
 from dovetail.errors import DovetailError
 from dovetail.settings import Settings
 

@@ -7,19 +7,20 @@ back with those that are near, SQL that may not run with the reason.
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import threading
 from collections.abc import Callable
-from functools import partial
+from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from urllib.parse import unquote
 
 from dovetail.api.catalog import Catalog
+from dovetail.api.noting import write_note
 from dovetail.called_off import CALLED_OFF
 from dovetail.domain.schema import ddl
 from dovetail.errors import DovetailError, MissingExtraError, UsageError
-from dovetail.notes.notes import note
 from dovetail.prompts import read_prompt
 from dovetail.serve import is_this_machine
 from dovetail.serve.descriptions import (
@@ -64,6 +65,8 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer as Server
 
 T = TypeVar("T")
+# What an agent calls: a function of the catalog, whose other arguments the agent gives.
+_Tool = Callable[..., BaseModel]
 _READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 _WRITES = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
@@ -151,118 +154,148 @@ def mcp_server(live: LiveCatalog, *, notes: bool = False) -> Server:
         version=__version__,
         instructions=read_prompt("mcp_instructions").fill()[0].content,
     )
-    _add_finding(server, live)
-    _add_looking(server, live)
-    _add_querying(server, live)
-    _add_resources(server, live)
+    reads: list[_Tool] = [
+        find_tables, search_tables, join_path, describe_tables, sample_rows, run_sql,
+    ]  # fmt: skip
+    writes: list[_Tool] = []
     if notes and may_describe(live.current()):
-        _add_describing(server, live)
+        reads.append(tables_to_describe)
+        writes.append(save_descriptions)
+        if live.whole().reader.notes_file is not None:
+            writes.append(save_note)
+    for tool in reads:
+        _add_tool(server, live, tool, _READS)
+    for tool in writes:
+        _add_tool(server, live, tool, _WRITES)
+    server.prompt()(answer_question)
+    _add_resources(server, live)
     return server
 
 
-def _add_finding(server: Server, live: LiveCatalog) -> None:
-    @_tool(server, _READS)
-    async def find_tables(
-        question: Question,
-        looking_for: LookingFor = [],  # noqa: B006 - read alone
-        breadth: Annotated[
-            float | None,
-            Field(ge=0, le=1, description="0 few tables, 1 all that hang together; 0.6 usually."),
-        ] = None,
-    ) -> Annotated[CallToolResult, FoundTables]:
-        """Find the smallest set of tables that answers a question, how they join, and a schema
-        slice to write SQL over. Begin here. Say in looking_for which tables you expect, a phrase
-        each: tables whose names share no word with the question are found by it. The other
-        candidates come too, with columns, meanings, values and joins: choose among them yourself
-        where you know better. Where nothing fits, the result says so."""
+def _add_tool(server: Server, live: LiveCatalog, function: _Tool, about: ToolAnnotations) -> None:
+    """Offer a function of the catalog as a tool that takes its other arguments; its docstring,
+    without the blanks of its lines, says what for."""
+    signature = inspect.signature(function, eval_str=True)
+    _, *arguments = signature.parameters.values()
+    result = Annotated[CallToolResult, signature.return_annotation]
 
-        def find(catalog: Catalog) -> FoundTables:
-            return found_tables(
-                catalog, catalog.ask(question, breadth=breadth, looking_for=looking_for)
-            )
+    @wraps(function)
+    async def tool(**given: Any) -> CallToolResult:
+        return _short(await _on(live, lambda catalog: function(catalog, **given)))
 
-        return _short(await _on(live, find))
-
-    @_tool(server, _READS)
-    async def search_tables(
-        question: Question,
-        looking_for: LookingFor = [],  # noqa: B006 - read alone
-        limit: Annotated[int, Field(ge=1, le=_MOST_FOUND, description="How many.")] = 10,
-    ) -> Annotated[CallToolResult, Ranked]:
-        """Rank single tables by how much they have to do with some words; what is found for the
-        phrases of looking_for takes turns with that."""
-
-        def search(catalog: Catalog) -> Ranked:
-            candidates = catalog.search(question, limit, looking_for=looking_for)
-            return Ranked(tables=ranked(catalog, candidates, RankedBrief))
-
-        return _short(await _on(live, search))
-
-    @_tool(server, _READS)
-    async def join_path(start: TableName, end: TableName) -> Annotated[CallToolResult, Path]:
-        """Find the surest chain of joins from one table to another."""
-
-        def path(catalog: Catalog) -> Path:
-            ends = [find_table(catalog, name) for name in (start, end)]
-            surest = catalog.path(ends[0].id, ends[1].id)
-            edges = surest or catalog.path(ends[0].id, ends[1].id, least=_GUESS)
-            columns = {
-                str(one.id): [column.name for column in one.columns[:_MOST_FOUND]]
-                for one in ([] if surest else ends)
-            }
-            listed = [join(edge, JoinBrief) for edge in edges]
-            return Path(found=bool(surest), joins=listed, columns=columns)
-
-        return _short(await _on(live, path))
+    asked = signature.replace(parameters=arguments, return_annotation=result)
+    tool.__signature__ = asked  # type: ignore[attr-defined] # what tells the arguments to a caller
+    description = " ".join((function.__doc__ or "").split())
+    server.tool(description=description, annotations=about)(tool)
 
 
-def _add_looking(server: Server, live: LiveCatalog) -> None:
-    @_tool(server, _READS)
-    async def describe_tables(
-        tables: Annotated[list[TableName], Field(min_length=1, description="Which tables.")],
-    ) -> Annotated[CallToolResult, Described]:
-        """Describe tables: columns with types, examples and uniqueness, copies and partitions."""
-
-        def described(catalog: Catalog) -> Described:
-            shown = [table_detail(catalog, name, TableBrief) for name in tables[:_MOST_TABLES]]
-            return Described(tables=shown, truncated=len(tables) > _MOST_TABLES)
-
-        return _short(await _on(live, described))
-
-    @_tool(server, _READS)
-    async def sample_rows(
-        table: TableName,
-        limit: Annotated[int, Field(ge=1, le=100, description="How many rows.")] = 5,
-    ) -> Annotated[CallToolResult, Rows]:
-        """Show a few sampled rows of a table."""
-        return _short(
-            await _on(live, lambda catalog: sampled_rows(find_table(catalog, table), limit))
-        )
+def find_tables(
+    catalog: Catalog,
+    question: Question,
+    looking_for: LookingFor = [],  # noqa: B006 - read alone
+    breadth: Annotated[
+        float | None,
+        Field(ge=0, le=1, description="0 few tables, 1 all that hang together; 0.6 usually."),
+    ] = None,
+) -> FoundTables:
+    """Find the smallest set of tables that answers a question, how they join, and a schema
+    slice to write SQL over. Begin here. Say in looking_for which tables you expect, a phrase
+    each: tables whose names share no word with the question are found by it. The other
+    candidates come too, with columns, meanings, values and joins: choose among them yourself
+    where you know better. Where nothing fits, the result says so."""
+    return found_tables(catalog, catalog.ask(question, breadth=breadth, looking_for=looking_for))
 
 
-def _add_querying(server: Server, live: LiveCatalog) -> None:
-    @_tool(server, _READS)
-    async def run_sql(
-        sql: Annotated[str, Field(description="One SELECT, DuckDB's dialect.", max_length=100_000)],
-        tables: Annotated[
-            list[TableName] | None,
-            Field(description="The only tables it may read; all tables without this."),
-        ] = None,
-        limit: Annotated[int, Field(ge=1, le=_MOST_ROWS, description="Rows to return.")] = 50,
-    ) -> Annotated[CallToolResult, Rows]:
-        """Run one query that only reads, over tables of any sources; call a table as CREATE TABLE
-        in `ddl` does, or as `sql` of describe_tables."""
+def search_tables(
+    catalog: Catalog,
+    question: Question,
+    looking_for: LookingFor = [],  # noqa: B006 - read alone
+    limit: Annotated[int, Field(ge=1, le=_MOST_FOUND, description="How many.")] = 10,
+) -> Ranked:
+    """Rank single tables by how much they have to do with some words; what is found for the
+    phrases of looking_for takes turns with that."""
+    candidates = catalog.search(question, limit, looking_for=looking_for)
+    return Ranked(tables=ranked(catalog, candidates, RankedBrief))
 
-        def rows(catalog: Catalog) -> Rows:
-            given = None if tables is None else [find_table(catalog, name) for name in tables]
-            return answer_rows(catalog.sql(sql_of_model(sql), given), limit)
 
-        return _short(await _on(live, rows))
+def join_path(catalog: Catalog, start: TableName, end: TableName) -> Path:
+    """Find the surest chain of joins from one table to another."""
+    ends = [find_table(catalog, name) for name in (start, end)]
+    surest = catalog.path(ends[0].id, ends[1].id)
+    edges = surest or catalog.path(ends[0].id, ends[1].id, least=_GUESS)
+    columns = {
+        str(table.id): [column.name for column in table.columns[:_MOST_FOUND]]
+        for table in ([] if surest else ends)
+    }
+    listed = [join(edge, JoinBrief) for edge in edges]
+    return Path(found=bool(surest), joins=listed, columns=columns)
 
-    @server.prompt()
-    def answer_question(question: str) -> str:
-        """Answer a question from the tables here, with the SQL that shows it."""
-        return read_prompt("mcp_answer").fill(question=one_line(question))[0].content
+
+def describe_tables(
+    catalog: Catalog,
+    tables: Annotated[list[TableName], Field(min_length=1, description="Which tables.")],
+) -> Described:
+    """Describe tables: columns with types, examples and uniqueness, copies and partitions."""
+    shown = [table_detail(catalog, name, TableBrief) for name in tables[:_MOST_TABLES]]
+    return Described(tables=shown, truncated=len(tables) > _MOST_TABLES)
+
+
+def sample_rows(
+    catalog: Catalog,
+    table: TableName,
+    limit: Annotated[int, Field(ge=1, le=100, description="How many rows.")] = 5,
+) -> Rows:
+    """Show a few sampled rows of a table."""
+    return sampled_rows(find_table(catalog, table), limit)
+
+
+def run_sql(
+    catalog: Catalog,
+    sql: Annotated[str, Field(description="One SELECT, DuckDB's dialect.", max_length=100_000)],
+    tables: Annotated[
+        list[TableName] | None,
+        Field(description="The only tables it may read; all tables without this."),
+    ] = None,
+    limit: Annotated[int, Field(ge=1, le=_MOST_ROWS, description="Rows to return.")] = 50,
+) -> Rows:
+    """Run one query that only reads, over tables of any sources; call a table as CREATE TABLE
+    in `ddl` does, or as `sql` of describe_tables."""
+    given = None if tables is None else [find_table(catalog, name) for name in tables]
+    return answer_rows(catalog.sql(sql_of_model(sql), given), limit)
+
+
+def tables_to_describe(
+    catalog: Catalog,
+    limit: Annotated[int, Field(ge=1, le=MOST_DESCRIBED, description="How many.")] = 10,
+) -> ToDescribe:
+    """Show the next tables that nobody described yet: columns with values, comments, joins,
+    neighbours. Describe them with save_descriptions, and go on until none is missing."""
+    return to_describe(catalog, limit)
+
+
+def save_descriptions(catalog: Catalog, descriptions: Descriptions) -> SavedWords:
+    """Describe tables for everybody who asks later, each under its id. `description`: one
+    sentence of at most 25 words on what a row stands for, in the words that people ask with,
+    abbreviations spelled out; say if it is a copy, log or load area; of a table that stays
+    unclear, what can be told. `columns`: what cryptic names mean; leave plain ones out."""
+    return save(catalog, descriptions)
+
+
+def save_note(
+    catalog: Catalog,
+    section: Annotated[Section, Field(description="What the note is about.")],
+    key: Annotated[str, Field(min_length=1, max_length=1_000, description=_NOTE_KEY)],
+    value: Annotated[str, Field(min_length=1, max_length=2_000, description=_NOTE_VALUE)],
+) -> Noted:
+    """Note what the data does not say, for everybody who asks later: a join that holds or does
+    not, a table to prefer or ignore, what a word means. Only what a person told you or the
+    rows show: a note outweighs all evidence."""
+    return Noted(doubts=safe(write_note(catalog, section, key, value)[1]))
+
+
+def answer_question(question: str) -> str:
+    """Answer a question from the tables here, with the SQL that shows it."""
+    return read_prompt("mcp_answer").fill(question=one_line(question))[0].content
 
 
 def _add_resources(server: Server, live: LiveCatalog) -> None:
@@ -283,56 +316,6 @@ def _add_resources(server: Server, live: LiveCatalog) -> None:
         return await _on(
             live, lambda catalog: ddl([find_table(catalog, unquote(table))]), ResourceError
         )
-
-
-def _add_describing(server: Server, live: LiveCatalog) -> None:
-    @_tool(server, _READS)
-    async def tables_to_describe(
-        limit: Annotated[int, Field(ge=1, le=MOST_DESCRIBED, description="How many.")] = 10,
-    ) -> Annotated[CallToolResult, ToDescribe]:
-        """Show the next tables that nobody described yet: columns with values, comments, joins,
-        neighbours. Describe them with save_descriptions, and go on until none is missing."""
-        return _short(await _on(live, lambda catalog: to_describe(catalog, limit)))
-
-    @_tool(server, _WRITES)
-    async def save_descriptions(
-        descriptions: Descriptions,
-    ) -> Annotated[CallToolResult, SavedWords]:
-        """Describe tables for everybody who asks later, each under its id. `description`: one
-        sentence of at most 25 words on what a row stands for, in the words that people ask with,
-        abbreviations spelled out; say if it is a copy, log or load area; of a table that stays
-        unclear, what can be told. `columns`: what cryptic names mean; leave plain ones out."""
-        return _short(await _on(live, lambda _: save(live, descriptions)))
-
-    if live.whole().reader.notes_file is None:
-        return
-
-    @_tool(server, _WRITES)
-    async def save_note(
-        section: Annotated[Section, Field(description="What the note is about.")],
-        key: Annotated[str, Field(min_length=1, max_length=1_000, description=_NOTE_KEY)],
-        value: Annotated[str, Field(min_length=1, max_length=2_000, description=_NOTE_VALUE)],
-    ) -> Annotated[CallToolResult, Noted]:
-        """Note what the data does not say, for everybody who asks later: a join that holds or does
-        not, a table to prefer or ignore, what a word means. Only what a person told you or the
-        rows show: a note outweighs all evidence."""
-
-        def write(catalog: Catalog) -> Noted:
-            return Noted(doubts=safe(note(catalog.reader, section, key, value)[1]))
-
-        return _short(await _on(live, write))
-
-
-def _tool(
-    server: Server, annotations: ToolAnnotations
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Offer a function as a tool; its docstring, without the blanks of its lines, says what for."""
-
-    def offer(function: Callable[..., Any]) -> Callable[..., Any]:
-        description = " ".join((function.__doc__ or "").split())
-        return server.tool(description=description, annotations=annotations)(function)
-
-    return offer
 
 
 def _short(result: BaseModel) -> CallToolResult:
@@ -367,16 +350,12 @@ async def _on(
     gone = threading.Event()
     before = CALLED_OFF.set(gone.is_set)
     try:
-        return await anyio.to_thread.run_sync(partial(_run, live, work), abandon_on_cancel=True)
+        return await anyio.to_thread.run_sync(lambda: work(live.current()), abandon_on_cancel=True)
     except DovetailError as error:
         raise raised_as(one_line(message_of(error, live.folder))) from None
     finally:
         gone.set()
         CALLED_OFF.reset(before)
-
-
-def _run(live: LiveCatalog, work: Callable[[Catalog], T]) -> T:
-    return work(live.current())
 
 
 def serve_mcp(live: LiveCatalog, http: str | None, *, notes: bool = False) -> None:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from fastapi import FastAPI, Query, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
+from dovetail.api import noting
 from dovetail.api.catalog import Catalog
-from dovetail.errors import NotFoundError, UsageError
-from dovetail.notes.file import Entry, read_entries
-from dovetail.notes.notes import forget, note, notes_of, tables_of_entries
+from dovetail.api.noting import noted
+from dovetail.errors import NotFoundError
 from dovetail.serve.descriptions import (
     MOST_DESCRIBED,
     Descriptions,
@@ -27,10 +27,11 @@ from dovetail.serve.descriptions import (
     to_describe,
 )
 from dovetail.serve.guarded import Caller
-from dovetail.serve.live_catalog import LiveCatalog
+from dovetail.serve.seen import Seen
 from dovetail.text import written_out
 
 Section = Literal["joins", "tables", "terms", "about", "questions", "domains"]
+router = APIRouter(prefix="/api/v1")
 
 
 class Noting(BaseModel):
@@ -65,112 +66,70 @@ def may_write(request: Request) -> bool:
     return bool(request.app.state.notes) and caller.notes
 
 
-def add_notes(app: FastAPI, live: LiveCatalog, *, writable: bool) -> None:
-    """Serve the notes of a catalog."""
-    app.state.notes = writable and live.whole().reader.notes_file is not None
-
-    @app.get("/api/v1/notes")
-    def list_notes(request: Request) -> NotesView:
-        """What people noted: joins, tables, terms, remarks, and questions with their tables."""
-        return _view(request)
-
-    @app.post("/api/v1/notes", responses={403: {"description": "Notes may not be written here."}})
-    def write_note(request: Request, wanted: Noting) -> NotesView:
-        """Write a note; it counts from the next request on."""
-        _require_writable(request)
-        entry = Entry(0, wanted.section, wanted.key.strip(), wanted.value)
-        _require_own(entry, live.whole(), _seen(request))
-        note(live.whole().reader, entry.section, entry.key, entry.value)
-        return _view(request)
-
-    @app.delete("/api/v1/notes", responses={403: {"description": "Notes may not be written here."}})
-    def delete_note(
-        request: Request,
-        section: Section,
-        key: Annotated[str, Query(min_length=1, max_length=1_000)],
-    ) -> NotesView:
-        """Take a note back."""
-        _require_writable(request)
-        known = {(one.section, one.key) for one in _visible(live.whole(), _seen(request))}
-        if (section, key) not in known:
-            raise NotFoundError(f"there is no such note in [{section}]")
-        forget(live.whole().reader, key, [section])
-        return _view(request)
-
-    def _seen(request: Request) -> Catalog:
-        caller: Caller = request.state.caller
-        return live.current(caller.tables)
-
-    def _view(request: Request) -> NotesView:
-        whole, seen = live.whole(), _seen(request)
-        problems = whole.notes.warnings if seen is whole else ()
-        return NotesView(
-            writable=may_write(request),
-            notes=[
-                NoteView(one.section, written_out(one.key), written_out(one.value))
-                for one in _visible(whole, seen)
-            ],
-            problems=[written_out(text) for text in problems],
-        )
+def _refused(why: str) -> dict[int | str, dict[str, Any]]:
+    return {403: {"description": why}}
 
 
-def add_descriptions(app: FastAPI, live: LiveCatalog) -> None:
-    """Have the tables of a catalog described by whoever sees all of them and may write notes."""
-    refused: dict[int | str, dict[str, Any]] = {403: {"description": "Not to be described here."}}
+@router.get("/notes")
+def list_notes(request: Request, catalog: Seen) -> NotesView:
+    """What people noted: joins, tables, terms, remarks, and questions with their tables."""
+    problems = catalog.notes.warnings if catalog.whole is catalog else ()
+    return NotesView(
+        writable=may_write(request),
+        notes=[
+            NoteView(one.section, written_out(one.key), written_out(one.value))
+            for one in noted(catalog)
+        ],
+        problems=[written_out(text) for text in problems],
+    )
 
-    @app.get("/api/v1/tables-to-describe", responses=refused)
-    def tables_to_describe(
-        request: Request, limit: Annotated[int, Query(ge=1, le=MOST_DESCRIBED)] = 10
-    ) -> ToDescribe:
-        """The next tables that nobody described yet, as a text that shows them."""
-        return to_describe(_described(request), limit)
 
-    @app.post("/api/v1/descriptions", responses=refused)
-    def save_descriptions(request: Request, given: Descriptions) -> SavedWords:
-        """Describe tables, each under its name; this counts from the next request on."""
-        _described(request)
-        return save(live, given)
+@router.post("/notes", responses=_refused("Notes may not be written here."))
+def write_note(request: Request, catalog: Seen, wanted: Noting) -> NotesView:
+    """Write a note; it counts from the next request on."""
+    _require_writable(request)
+    noting.write_note(catalog, wanted.section, wanted.key, wanted.value)
+    return list_notes(request, catalog)
 
-    def _described(request: Request) -> Catalog:
-        caller: Caller = request.state.caller
-        catalog = live.current(caller.tables)
-        if not may_write(request) or not may_describe(catalog):
-            raise HTTPException(
-                403, "whoever sees all tables describes them, where --notes allows it"
-            )
-        return catalog
+
+@router.delete("/notes", responses=_refused("Notes may not be written here."))
+def delete_note(
+    request: Request,
+    catalog: Seen,
+    section: Section,
+    key: Annotated[str, Query(min_length=1, max_length=1_000)],
+) -> NotesView:
+    """Take a note back."""
+    _require_writable(request)
+    if (section, key) not in {(one.section, one.key) for one in noted(catalog)}:
+        raise NotFoundError(f"there is no such note in [{section}]")
+    noting.remove_note(catalog, key, [section])
+    return list_notes(request, catalog)
+
+
+@router.get("/tables-to-describe", responses=_refused("Not to be described here."))
+def tables_to_describe(
+    request: Request, catalog: Seen, limit: Annotated[int, Query(ge=1, le=MOST_DESCRIBED)] = 10
+) -> ToDescribe:
+    """The next tables that nobody described yet, as a text that shows them."""
+    _require_describing(request, catalog)
+    return to_describe(catalog, limit)
+
+
+@router.post("/descriptions", responses=_refused("Not to be described here."))
+def save_descriptions(request: Request, catalog: Seen, given: Descriptions) -> SavedWords:
+    """Describe tables, each under its name; this counts from the next request on."""
+    _require_describing(request, catalog)
+    return save(catalog, given)
+
+
+def _require_describing(request: Request, catalog: Catalog) -> None:
+    """Refuse whoever does not see all tables, or may not write notes."""
+    if not may_write(request) or not may_describe(catalog):
+        raise HTTPException(403, "whoever sees all tables describes them, where --notes allows it")
 
 
 def _require_writable(request: Request) -> None:
     if not may_write(request):
         detail = "notes may not be written here; who runs the server can allow it (--notes)"
         raise HTTPException(403, detail)
-
-
-def _entries(whole: Catalog) -> list[Entry]:
-    file = whole.reader.notes_file
-    return [] if file is None else read_entries(file)[0]
-
-
-def _visible(whole: Catalog, seen: Catalog) -> list[Entry]:
-    """The entries that are about tables which somebody sees: all, if that is the whole catalog."""
-    about = tables_of_entries(_entries(whole), whole.reader)
-    if seen is whole:
-        return list(about)
-    own = set(seen.ids)
-    return [entry for entry, tables in about.items() if tables and tables <= own]
-
-
-def _require_own(entry: Entry, whole: Catalog, seen: Catalog) -> None:
-    """Refuse a note on what somebody does not see, and tell nothing of it."""
-    if seen is whole:
-        return
-    if (found := notes_of([entry], seen.reader)).problems:
-        raise UsageError(written_out(found.problems[0].text))
-    tables = tables_of_entries([entry], whole.reader).get(entry, frozenset())
-    if not tables or not tables <= set(seen.ids):
-        raise UsageError("name the tables that this note is about, each as source::name")
-    seen_keys = {(one.section, one.key) for one in _visible(whole, seen)}
-    hidden = {(one.section, one.key) for one in _entries(whole)} - seen_keys
-    if (entry.section, entry.key) in hidden:
-        raise UsageError("this cannot be noted; say it in other words")

@@ -96,11 +96,11 @@ def pile_view(catalog: Catalog) -> PileView:
     edges = dict(islice(logical_joins(catalog).items(), MOST_EDGES))
     many = Counter(table for pair in edges for table in pair)
     kept = sorted(sorted(logical, key=lambda table: (-many[table], table))[:MOST_TABLES])
-    place = {table: at for at, table in enumerate(kept)}
+    index = {table: at for at, table in enumerate(kept)}
     drawn = [
-        (place[a], place[b], round(score, 3))
+        (index[a], index[b], round(score, 3))
         for (a, b), score in edges.items()
-        if a in place and b in place
+        if a in index and b in index
     ]
     groups = groups_of([table.source for table in kept], drawn)
     laid = layout(groups, drawn)
@@ -133,12 +133,12 @@ def logical_tables(catalog: Catalog) -> dict[TableId, list[str]]:
 def logical_joins(catalog: Catalog) -> dict[Pair, float]:
     """The surest score between every two logical tables that join, the surest first."""
     canonical = catalog.families().canonical
-    found: dict[Pair, float] = {}
+    scores: dict[Pair, float] = {}
     for (left, right), score in catalog.join_graph().pairs().items():
         a, b = sorted((canonical(left), canonical(right)))
         if a != b:
-            found.setdefault((a, b), score)
-    return found
+            scores.setdefault((a, b), score)
+    return scores
 
 
 def _groups(
@@ -148,12 +148,12 @@ def _groups(
     sources: Mapping[str, str],
     discs: Sequence[tuple[float, float, float]],
 ) -> list[PileGroup]:
-    found = []
+    listed = []
     for members, joined, (x, y, radius) in zip(groups.members, groups.joined, discs, strict=True):
         hubs = sorted((tables[at] for at in members), key=lambda table: (-many[table], table))
         name = group_name(hubs) if joined else f"{sources[hubs[0].source]}, no joins"
-        found.append(PileGroup(written_out(name), len(members), x, y, radius))
-    return found
+        listed.append(PileGroup(written_out(name), len(members), x, y, radius))
+    return listed
 
 
 def group_name(hubs: Sequence[TableId]) -> str:
@@ -211,11 +211,11 @@ def groups_of(sources: Sequence[str], edges: Edges) -> Groups:
         len(label) + one if sizes[one] <= _WHOLE else own
         for one, own in zip(whole, label, strict=True)
     ]
-    found: dict[tuple[bool, object], list[int]] = {}
+    by_key: dict[tuple[bool, object], list[int]] = {}
     for at, source in enumerate(sources):
         key: tuple[bool, object] = (True, label[at]) if near[at] else (False, source)
-        found.setdefault(key, []).append(at)
-    ordered = sorted(found.items(), key=lambda item: (not item[0][0], -len(item[1]), item[1][0]))
+        by_key.setdefault(key, []).append(at)
+    ordered = sorted(by_key.items(), key=lambda item: (not item[0][0], -len(item[1]), item[1][0]))
     of = [0] * len(sources)
     for number, (_, members) in enumerate(ordered):
         for at in members:
@@ -243,7 +243,7 @@ def _propagate(label: list[int], near: Sequence[Sequence[tuple[int, float]]]) ->
 def layout(groups: Groups, edges: Edges) -> Layout:
     """A place for each table: within its group's disc, and the discs side by side."""
     inside: list[list[tuple[int, int]]] = [[] for _ in groups.members]
-    position = {at: place for members in groups.members for place, at in enumerate(members)}
+    position = {at: number for members in groups.members for number, at in enumerate(members)}
     for a, b, _ in edges:
         if groups.of[a] == groups.of[b]:
             inside[groups.of[a]].append((position[a], position[b]))

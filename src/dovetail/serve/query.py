@@ -5,12 +5,11 @@ and a join held against the rows of its tables.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from typing import Literal
 
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as parquet
-from fastapi import FastAPI, Request
+from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
@@ -19,10 +18,12 @@ from dovetail.api.catalog import Catalog
 from dovetail.domain import TableSet
 from dovetail.errors import NotFoundError, UsageError
 from dovetail.serve.query_parts import Name, QueryParts
+from dovetail.serve.seen import Seen
 from dovetail.serve.views import Rows, answer_rows, find_table, named_set, safe
 from dovetail.text import sql_lines, sql_of_model, written_out
 
 MOST_ROWS = 1_000
+router = APIRouter(prefix="/api/v1")
 
 
 class Writing(BaseModel):
@@ -83,53 +84,49 @@ class JoinRows(BaseModel):
     examples: list[dict[str, str]]
 
 
-def add_queries(app: FastAPI, catalog_of: Callable[[Request], Catalog]) -> None:
-    """Write, run and check queries; `catalog_of` gives what a caller may see."""
-
-    @app.post("/api/v1/query")
-    def query(request: Request, wanted: Writing) -> Written:
-        """SQL for parts that you changed: columns, conditions, groups, an order."""
-        catalog = catalog_of(request)
-        given = named_set(catalog, wanted.question, wanted.tables)
-        return written(catalog.completed(given, wanted.parts.model_dump()))
-
-    @app.post("/api/v1/answer", response_model=AnswerRows)
-    def answer(request: Request, wanted: Answering) -> AnswerRows | Response:
-        """The rows of a query of yours, or of one for a question: a model's, or the skeleton.
-
-        A query whose caller has gone ends.
-        """
-        catalog = catalog_of(request)
-        if (wanted.sql is None) == (wanted.question is None):
-            raise UsageError("give either sql or question")
-        if wanted.question is not None:
-            done = catalog.answer(_asked(catalog, wanted.question, wanted))
-        else:
-            named = wanted.tables
-            tables = None if named is None else [find_table(catalog, name) for name in named]
-            done = catalog.sql(sql_of_model(str(wanted.sql)), tables)
-        if wanted.format != "json":
-            return _file(done, wanted.format)
-        seconds = round(sum(done.seconds.values()), 4)
-        return AnswerRows(
-            sql=sql_lines(done.sql), result=answer_rows(done, wanted.limit), seconds=seconds
-        )
-
-    @app.post("/api/v1/joins/check")
-    def check_join(request: Request, named: JoinNamed) -> JoinRows:
-        """A join held against the rows of its tables: partners, orphans, what it multiplies."""
-        catalog = catalog_of(request)
-        left, right = (find_table(catalog, name).id for name in (named.left, named.right))
-        for edge in catalog.join_graph().between(left, right):
-            if list(edge.columns) == named.columns:
-                return JoinRows.model_validate(safe(catalog.check_join(edge).to_dict()))
-        raise NotFoundError(f"no join of {left} and {right} on these columns is known")
+@router.post("/query")
+def query(catalog: Seen, wanted: Writing) -> Written:
+    """SQL for parts that you changed: columns, conditions, groups, an order."""
+    given = named_set(catalog, wanted.question, wanted.tables)
+    return written(catalog.completed(given, wanted.parts.model_dump()))
 
 
-def written(found: TableSet) -> Written:
+@router.post("/answer", response_model=AnswerRows)
+def answer(catalog: Seen, wanted: Answering) -> AnswerRows | Response:
+    """The rows of a query of yours, or of one for a question: a model's, or the skeleton.
+
+    A query whose caller has gone ends.
+    """
+    if (wanted.sql is None) == (wanted.question is None):
+        raise UsageError("give either sql or question")
+    if wanted.question is not None:
+        done = catalog.answer(_asked(catalog, wanted.question, wanted))
+    else:
+        named = wanted.tables
+        tables = None if named is None else [find_table(catalog, name) for name in named]
+        done = catalog.sql(sql_of_model(str(wanted.sql)), tables)
+    if wanted.format != "json":
+        return _file(done, wanted.format)
+    seconds = round(sum(done.seconds.values()), 4)
+    return AnswerRows(
+        sql=sql_lines(done.sql), result=answer_rows(done, wanted.limit), seconds=seconds
+    )
+
+
+@router.post("/joins/check")
+def check_join(catalog: Seen, named: JoinNamed) -> JoinRows:
+    """A join held against the rows of its tables: partners, orphans, what it multiplies."""
+    left, right = (find_table(catalog, name).id for name in (named.left, named.right))
+    for edge in catalog.join_graph().between(left, right):
+        if list(edge.columns) == named.columns:
+            return JoinRows.model_validate(safe(catalog.check_join(edge).to_dict()))
+    raise NotFoundError(f"no join of {left} and {right} on these columns is known")
+
+
+def written(result: TableSet) -> Written:
     """The query of a set."""
-    parts = QueryParts.model_validate(found.parts)
-    return Written(sql=sql_lines(found.skeleton), reading=written_out(found.reading), parts=parts)
+    parts = QueryParts.model_validate(result.parts)
+    return Written(sql=sql_lines(result.skeleton), reading=written_out(result.reading), parts=parts)
 
 
 def _asked(catalog: Catalog, question: str, wanted: Answering) -> TableSet:
@@ -138,30 +135,30 @@ def _asked(catalog: Catalog, question: str, wanted: Answering) -> TableSet:
     An error where its query would run on sources that somebody pays for, unasked.
     """
     if wanted.tables is None:
-        found = catalog.ask(question)
+        result = catalog.ask(question)
     else:
-        found = catalog.completed(named_set(catalog, question, wanted.tables))
-    sources = set() if wanted.run else {table.source for table in found} & catalog.billed
+        result = catalog.completed(named_set(catalog, question, wanted.tables))
+    sources = set() if wanted.run else {table.source for table in result} & catalog.billed
     if sources:
         raise UsageError(
             f"{' and '.join(sorted(sources))} {'bill' if len(sources) > 1 else 'bills'} for "
             "queries, so none is run by itself: say "
             "run=true, give sql, or set run_billed"
         )
-    return found
+    return result
 
 
 def _file(done: Answer, kind: str) -> Response:
     """All rows as a file."""
-    held = io.BytesIO()
+    content = io.BytesIO()
     if kind == "csv":
-        arrow_csv.write_csv(done.to_arrow(), held)
+        arrow_csv.write_csv(done.to_arrow(), content)
         media_type = "text/csv"
     else:
-        parquet.write_table(done.to_arrow(), held)
+        parquet.write_table(done.to_arrow(), content)
         media_type = "application/vnd.apache.parquet"
     return Response(
-        held.getvalue(),
+        content.getvalue(),
         media_type=media_type,
         headers={"content-disposition": f'attachment; filename="rows.{kind}"'},
     )

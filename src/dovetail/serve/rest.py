@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,7 +17,7 @@ from typing import Annotated, Any
 from dovetail.errors import DovetailError, MissingExtraError
 
 try:
-    from fastapi import FastAPI, Query, Request
+    from fastapi import APIRouter, FastAPI, Query, Request
     from fastapi.exceptions import RequestValidationError
     from fastapi.openapi.utils import get_openapi
     from fastapi.responses import JSONResponse, Response, StreamingResponse
@@ -33,13 +32,14 @@ from dovetail.api.catalog import Catalog
 from dovetail.domain import JoinEdge
 from dovetail.names.table_name import unqualified
 from dovetail.names.words import spelled
+from dovetail.serve import browse, query
+from dovetail.serve import notes as noting
 from dovetail.serve.asking import ASK, CANDIDATES, GIVEN, SEARCH, Asking, status_of
-from dovetail.serve.browse import add_browsing
 from dovetail.serve.bundle import add_page
-from dovetail.serve.guarded import OPEN, Access, Caller, Guarded, Metrics, RequestLimits, problem
+from dovetail.serve.guarded import OPEN, Access, Guarded, Metrics, RequestLimits, problem
 from dovetail.serve.live_catalog import LiveCatalog
-from dovetail.serve.notes import add_descriptions, add_notes, may_write
-from dovetail.serve.query import add_queries
+from dovetail.serve.notes import may_write
+from dovetail.serve.seen import Seen
 from dovetail.serve.views import (
     LONGEST_PHRASE,
     MOST_PHRASES,
@@ -71,6 +71,9 @@ Text = Annotated[str, Query(min_length=1, max_length=4_000)]
 Phrases = Annotated[
     tuple[Annotated[str, Field(max_length=LONGEST_PHRASE)], ...], Query(max_length=MOST_PHRASES)
 ]
+
+
+questions, state = APIRouter(prefix="/api/v1"), APIRouter()
 
 
 class Ask(BaseModel):
@@ -163,13 +166,14 @@ def rest_app(
     _describe(app)
     metrics = Metrics()
     metrics.generations.set_function(lambda: live.generations)
+    app.state.live, app.state.asking, app.state.metrics = live, asking or Asking(live), metrics
+    app.state.notes = notes and live.whole().reader.notes_file is not None
     _add_errors(app, live.folder)
-    _add_asking(app, asking or Asking(live))
-    add_queries(app, partial(_catalog, live))
-    add_browsing(app, partial(_catalog, live))
-    _add_state(app, live, metrics)
-    add_notes(app, live, writable=notes)
-    add_descriptions(app, live)
+    app.include_router(questions)
+    app.include_router(query.router)
+    app.include_router(browse.router)
+    app.include_router(state)
+    app.include_router(noting.router)
     add_page(app)
     app.add_middleware(
         Guarded,
@@ -218,97 +222,96 @@ def _add_problems(schema: dict[str, Any]) -> None:
                 operation["responses"][str(status)] = {"description": described, "content": body}
 
 
-def _catalog(live: LiveCatalog, request: Request) -> Catalog:
-    caller: Caller = request.state.caller
-    return live.current(caller.tables)
+def _reply(request: Request, kind: str, asked: dict[str, Any]) -> Response:
+    asking: Asking = request.app.state.asking
+    body = asking.reply(kind, request.state.caller.tables, asked)
+    return Response(body, media_type="application/json")
 
 
-def _add_asking(app: FastAPI, asking: Asking) -> None:
-    def reply(request: Request, kind: str, asked: dict[str, Any]) -> Response:
-        caller: Caller = request.state.caller
-        body = asking.reply(kind, caller.tables, asked)
-        return Response(body, media_type="application/json")
-
-    @app.post("/api/v1/ask", response_model=TableSetDetail)
-    def ask(request: Request, asked: Ask) -> Response:
-        """The smallest set of tables that answers a question, and how they join."""
-        return reply(request, ASK, asked.model_dump())
-
-    @app.post("/api/v1/set", response_model=TableSetDetail)
-    def given_set(request: Request, given: Given) -> Response:
-        """Tables that you name, as a set: how they join, a schema slice, SQL to start from."""
-        return reply(request, GIVEN, given.model_dump())
-
-    @app.get("/api/v1/ask/stages", response_class=StreamingResponse, responses=_EVENTS)
-    def ask_stages(request: Request, asked: Annotated[Ask, Query()]) -> StreamingResponse:
-        """The same as server-sent events: `search`, `joins`, `set`, then `end`; or `problem`."""
-        stages = _stages(partial(reply, request), asked)
-        return StreamingResponse(stages, media_type="text/event-stream")
-
-    @app.get("/api/v1/search", response_model=list[RankedTable])
-    def search(
-        request: Request,
-        q: Text,
-        limit: Annotated[int, Query(ge=1, le=100)] = 10,
-        looking_for: Phrases = (),
-    ) -> Response:
-        """Single tables by relevance; those found for phrases take turns with the question's."""
-        asked = {"question": q, "k": limit, "looking_for": looking_for}
-        return reply(request, SEARCH, asked)
-
-    def _stages(answer: Callable[[str, dict[str, Any]], Response], asked: Ask) -> Iterator[str]:
-        """Candidates, how they join, and the set: each as soon as it is there."""
-        try:
-            wanted = asked.model_dump()
-            found = answer(CANDIDATES, wanted | {"k": asked.k or _CANDIDATES}).body
-            for name, part in json.loads(bytes(found)).items():
-                yield _event(name, json.dumps(part))
-            yield _event("set", bytes(answer(ASK, wanted).body).decode())
-            yield _event("end", "{}")
-        except DovetailError as error:
-            failed = problem(status_of(error), message_of(error, asking.folder), "")
-            yield _event("problem", json.dumps(failed))
+@questions.post("/ask", response_model=TableSetDetail)
+def ask(request: Request, asked: Ask) -> Response:
+    """The smallest set of tables that answers a question, and how they join."""
+    return _reply(request, ASK, asked.model_dump())
 
 
-def _add_state(app: FastAPI, live: LiveCatalog, metrics: Metrics) -> None:
-    @app.get("/api/v1/health")
-    def health() -> dict[str, str]:
-        """Whether the server answers; needs no token."""
-        live.current()
-        return {"status": "ok"}
+@questions.post("/set", response_model=TableSetDetail)
+def given_set(request: Request, given: Given) -> Response:
+    """Tables that you name, as a set: how they join, a schema slice, SQL to start from."""
+    return _reply(request, GIVEN, given.model_dump())
 
-    @app.get("/api/v1/about")
-    def about(request: Request) -> About:
-        """How questions are asked here, and some to begin with."""
-        catalog = _catalog(live, request)
-        settings = catalog.settings
-        return About(
-            version=app.version,
-            language_model=bool(settings.llm),
-            notes_writable=may_write(request),
-            breadth=settings.breadth,
-            examples=examples(catalog),
-            confidence=list(CONFIDENCE),
-            sources=safe(catalog.reader.source_names),
-            billed=safe(sorted(catalog.billed)),
-        )
 
-    @app.get("/api/v1/stats")
-    def stats(request: Request) -> Stats:
-        """What the catalog holds, as far as the caller may see it."""
-        catalog = _catalog(live, request)
-        return Stats(
-            tables=len(catalog),
-            sources=len({table.source for table in catalog.ids}),
-            columns=len(catalog.reader.records.columns),
-            rows=int(sum(catalog.reader.records.tables["rows"].to_pylist())),
-            families=len(catalog.families()),
-            generation=catalog.reader.manifest.generation,
-        )
+@questions.get("/ask/stages", response_class=StreamingResponse, responses=_EVENTS)
+def ask_stages(request: Request, asked: Annotated[Ask, Query()]) -> StreamingResponse:
+    """The same as server-sent events: `search`, `joins`, `set`, then `end`; or `problem`."""
+    return StreamingResponse(_stages(request, asked), media_type="text/event-stream")
 
-    @app.get("/metrics", include_in_schema=False)
-    def measured() -> Response:
-        return Response(generate_latest(metrics.registry), media_type="text/plain; version=0.0.4")
+
+@questions.get("/search", response_model=list[RankedTable])
+def search(
+    request: Request,
+    q: Text,
+    limit: Annotated[int, Query(ge=1, le=100)] = 10,
+    looking_for: Phrases = (),
+) -> Response:
+    """Single tables by relevance; those found for phrases take turns with the question's."""
+    return _reply(request, SEARCH, {"question": q, "k": limit, "looking_for": looking_for})
+
+
+def _stages(request: Request, asked: Ask) -> Iterator[str]:
+    """Candidates, how they join, and the set: each as soon as it is there."""
+    try:
+        wanted = asked.model_dump()
+        parts = _reply(request, CANDIDATES, wanted | {"k": asked.k or _CANDIDATES}).body
+        for name, part in json.loads(bytes(parts)).items():
+            yield _event(name, json.dumps(part))
+        yield _event("set", bytes(_reply(request, ASK, wanted).body).decode())
+        yield _event("end", "{}")
+    except DovetailError as error:
+        folder = request.app.state.live.folder
+        failed = problem(status_of(error), message_of(error, folder), "")
+        yield _event("problem", json.dumps(failed))
+
+
+@state.get("/api/v1/health")
+def health(request: Request) -> dict[str, str]:
+    """Whether the server answers; needs no token."""
+    request.app.state.live.current()
+    return {"status": "ok"}
+
+
+@state.get("/api/v1/about")
+def about(request: Request, catalog: Seen) -> About:
+    """How questions are asked here, and some to begin with."""
+    settings = catalog.settings
+    return About(
+        version=request.app.version,
+        language_model=bool(settings.llm),
+        notes_writable=may_write(request),
+        breadth=settings.breadth,
+        examples=examples(catalog),
+        confidence=list(CONFIDENCE),
+        sources=safe(catalog.reader.source_names),
+        billed=safe(sorted(catalog.billed)),
+    )
+
+
+@state.get("/api/v1/stats")
+def stats(catalog: Seen) -> Stats:
+    """What the catalog holds, as far as the caller may see it."""
+    return Stats(
+        tables=len(catalog),
+        sources=len({table.source for table in catalog.ids}),
+        columns=len(catalog.reader.records.columns),
+        rows=int(sum(catalog.reader.records.tables["rows"].to_pylist())),
+        families=len(catalog.families()),
+        generation=catalog.reader.manifest.generation,
+    )
+
+
+@state.get("/metrics", include_in_schema=False)
+def measured(request: Request) -> Response:
+    body = generate_latest(request.app.state.metrics.registry)
+    return Response(body, media_type="text/plain; version=0.0.4")
 
 
 def _event(name: str, data: str) -> str:
@@ -343,15 +346,15 @@ def examples(catalog: Catalog) -> list[str]:
 
 def _suggested(catalog: Catalog) -> list[str]:
     """Questions over the surest joins, no table in two of them."""
-    found: list[str] = []
+    questions: list[str] = []
     used: set[str] = set()
     for edge in catalog.joins()[:_LOOKED_AT]:
         names = {edge.left.name, edge.right.name}
-        if _fits(edge) and not names & used and len(found) < _MANY:
+        if _fits(edge) and not names & used and len(questions) < _MANY:
             used |= names
             many, one = spelled(unqualified(edge.left.name)), spelled(unqualified(edge.right.name))
-            found.append(f"Which {one} have the most {many}?")
-    return found
+            questions.append(f"Which {one} have the most {many}?")
+    return questions
 
 
 def _fits(edge: JoinEdge) -> bool:

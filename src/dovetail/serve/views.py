@@ -442,22 +442,22 @@ def joins_among(catalog: Catalog, tables: Iterable[TableId]) -> list[JoinEdge]:
     return [edges[key] for key in sorted(edges, key=lambda key: (-edges[key].score, key))]
 
 
-def _readings(catalog: Catalog, found: TableSet) -> Iterator[dict[str, Any]]:
+def _readings(catalog: Catalog, result: TableSet) -> Iterator[dict[str, Any]]:
     """The alternatives of a set, each with how the question is read over it."""
-    for other in found.alternatives:
-        given = named_set(catalog, found.question, map(str, other.tables))
+    for other in result.alternatives:
+        given = named_set(catalog, result.question, map(str, other.tables))
         yield other.to_dict() | {"reading": catalog.completed(given).reading}
 
 
-def found_tables(catalog: Catalog, found: TableSet) -> FoundTables:
+def found_tables(catalog: Catalog, result: TableSet) -> FoundTables:
     """A set as an agent gets it."""
-    schema, others = ddl(found.details, names=found.names, examples=1), catalog.considered(found)
+    schema, others = ddl(result.details, names=result.names, examples=1), catalog.considered(result)
     names = catalog.reader.source_names
     short = {label: name for label, name in names.items() if len(name) < len(label)}
-    listed = {*found.ids, *(one.id for one in others.tables[:_CANDIDATES])}
+    listed = {*result.ids, *(one.id for one in others.tables[:_CANDIDATES])}
     joins = [edge for edge in others.joins if {edge.left, edge.right} <= listed]
     document = {
-        "nothing_fits": not found,
+        "nothing_fits": not result,
         "tables": [
             {
                 "id": str(one.id),
@@ -465,18 +465,18 @@ def found_tables(catalog: Catalog, found: TableSet) -> FoundTables:
                 "source_name": short.get(one.id.source, ""),
                 "also": few(list(map(str, one.also)), _COPIES),
             }
-            for one in found.tables
+            for one in result.tables
         ],
         "joins": [
-            f"{edge.condition(found.names)} ({edge.cardinality}, {_sure(edge)})"
-            for edge in found.joins
+            f"{edge.condition(result.names)} ({edge.cardinality}, {_sure(edge)})"
+            for edge in result.joins
         ],
-        "confidence": found.confidence,
-        "sureness": found.sureness,
-        "warnings": found.warnings,
-        "reading": found.reading,
-        "alternatives": [list(map(str, other.tables)) for other in found.alternatives],
-        "nearest": found.nearest,
+        "confidence": result.confidence,
+        "sureness": result.sureness,
+        "warnings": result.warnings,
+        "reading": result.reading,
+        "alternatives": [list(map(str, other.tables)) for other in result.alternatives],
+        "nearest": result.nearest,
         "candidates": [
             {
                 "id": str(one.id),
@@ -488,7 +488,7 @@ def found_tables(catalog: Catalog, found: TableSet) -> FoundTables:
         "candidate_joins": _conditions(joins[:_CANDIDATE_JOINS]),
         "truncated": len(schema) > _SCHEMA,
     }
-    texts = {"ddl": schema[:_SCHEMA], "skeleton": sql_for_model(found.skeleton)}
+    texts = {"ddl": schema[:_SCHEMA], "skeleton": sql_for_model(result.skeleton)}
     return FoundTables.model_validate(safe(document) | texts)
 
 
@@ -500,29 +500,29 @@ def _sure(edge: JoinEdge) -> str:
     return f"{confidence_word(edge.score)} {edge.score:.2f}"
 
 
-def set_json(catalog: Catalog, found: TableSet) -> TableSetDetail:
+def set_json(catalog: Catalog, result: TableSet) -> TableSetDetail:
     """A set with all that is known of it."""
-    schema, others = found.ddl(), catalog.considered(found)
+    schema, others = result.ddl(), catalog.considered(result)
     texts = {
-        "question": written_out(found.question),
+        "question": written_out(result.question),
         "ddl": schema[:_SCHEMA],
         "truncated": len(schema) > _SCHEMA,
-        "skeleton": sql_lines(found.skeleton),
-        "prompt": catalog.prompt(found)[:_PROMPT] if found else "",
+        "skeleton": sql_lines(result.skeleton),
+        "prompt": catalog.prompt(result)[:_PROMPT] if result else "",
     }
     more = {
-        "nothing_fits": not found,
-        "nearest": found.nearest,
+        "nothing_fits": not result,
+        "nearest": result.nearest,
         "candidates": [
             {"id": str(one.id), "description": one.description, "columns": one.columns}
             for one in others.tables
         ],
         "candidate_joins": _conditions(others.joins),
-        "explanation": found.explanation,
+        "explanation": result.explanation,
         "trace": None,
     }
-    more |= {"parts": found.parts, "alternatives": list(_readings(catalog, found))}
-    return TableSetDetail.model_validate(named(catalog, found.to_dict() | more) | texts)
+    more |= {"parts": result.parts, "alternatives": list(_readings(catalog, result))}
+    return TableSetDetail.model_validate(named(catalog, result.to_dict() | more) | texts)
 
 
 def named_set(catalog: Catalog, question: str, tables: Iterable[str]) -> TableSet:

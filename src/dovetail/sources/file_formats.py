@@ -169,14 +169,14 @@ class FileReader:
         """The file itself, or if it is in another encoding, where it is written again."""
         ways = self._ways.get(table, ())
         one_end = _LINE_ENDS in ways
-        said = bool(self._encoding) and not self._many
-        other = _ENCODING in ways or said or delimited.is_marked(file)
+        declared = bool(self._encoding) and not self._many
+        other = _ENCODING in ways or declared or delimited.is_marked(file)
         if not other and not one_end:
             return file
         key = (file, str(one_end))
         if key not in self._written_again:
             target = self._scratch("csv")
-            as_utf8(file, target, encoding=self._encoding, certain=said, one_line_end=one_end)
+            as_utf8(file, target, encoding=self._encoding, certain=declared, one_line_end=one_end)
             self._written_again[key] = target
         return self._written_again[key]
 

@@ -22,7 +22,15 @@ from itertools import accumulate, count
 from typing import Any, TypeVar
 
 from dovetail.errors import SourceError
-from dovetail.ports import Declaration, Fingerprint, Listing, Scan, ScannedColumn, Source
+from dovetail.ports import (
+    BatchingSource,
+    Declaration,
+    Fingerprint,
+    Listing,
+    Scan,
+    ScannedColumn,
+    Source,
+)
 from dovetail.sources import duck
 from dovetail.sources.declarations import (
     Row,
@@ -63,9 +71,8 @@ def announce(
     It is asked for their fingerprints in this order, compared with `tokens` where there is one for
     the table's name, and with `rows` for those as well.
     """
-    expect = getattr(source, "expect", None)
-    if expect is not None:
-        expect(tables, tokens, rows=rows)
+    if isinstance(source, BatchingSource):
+        source.expect(tables, tokens, rows=rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,7 @@ def _too_large(to: str) -> SourceError:
     )
 
 
-def _of_foreign_bytes(file: str, said: str) -> tuple[str, str]:
+def _of_foreign_bytes(file: str, declared: str) -> tuple[str, str]:
     """The encoding of a file without a mark, and how its decoder takes errors.
 
     What somebody says of it counts where the bytes look like any text of Europe.
@@ -185,19 +185,19 @@ def _of_foreign_bytes(file: str, said: str) -> tuple[str, str]:
         try:
             decoder.decode(chunk)
         except UnicodeDecodeError:
-            return _of_chunk(chunk, said)
+            return _of_chunk(chunk, declared)
     return "utf-8", _WESTERN
 
 
-def _of_chunk(chunk: bytes, said: str) -> tuple[str, str]:
+def _of_chunk(chunk: bytes, declared: str) -> tuple[str, str]:
     """The same by the first part of a file that is not UTF-8."""
     last = chunk.rfind(b"\n")
     whole_lines = chunk[:last] if last > 0 else chunk
     if _mostly_utf8(whole_lines):
         return "utf-8", _WESTERN
     encoding = recognised(whole_lines)
-    if said and encoding in ("", "cp1252"):
-        return said, "strict"
+    if declared and encoding in ("", "cp1252"):
+        return declared, "strict"
     if not encoding:
         raise SourceError(
             "is neither UTF-8 nor in an encoding that its bytes tell; say which it is: "

@@ -162,20 +162,20 @@ class _Book:
         self, part: str, mark: str, keys: Sequence[str], value: str
     ) -> list[tuple[str, str]]:
         """Two attributes of every mark of a name in a list."""
-        found: list[tuple[str, str]] = []
+        pairs: list[tuple[str, str]] = []
 
         def start(name: str, about: dict[str, str]) -> None:
             key = next((about[key] for key in keys if key in about), None)
             if name == mark and key is not None and value in about:
-                found.append((key, about[value]))
-                if len(found) > MOST_SHEETS:
+                pairs.append((key, about[value]))
+                if len(pairs) > MOST_SHEETS:
                     raise SourceError(f"lists more than {MOST_SHEETS:,} sheets")
 
         with self.open(part) as xml:
             for read in _read(xml, start):
                 if read > _LONGEST:
                     raise SourceError("does not read as a workbook: its list of sheets has no end")
-        return found
+        return pairs
 
 
 def _read(

@@ -11,13 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dovetail.cli.output import (
-    JsonOption,
-    console,
-    print_json,
-    progress_bar,
-    rich_table,
-)
+from dovetail.cli.options import Json as JsonOption
+from dovetail.cli.output import console, print_json, progress_bar, rich_table
 from dovetail.errors import UsageError
 from dovetail_bench import programs as _programs
 from dovetail_bench.cli.data import data, report

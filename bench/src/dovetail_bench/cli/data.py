@@ -8,15 +8,9 @@ from typing import Annotated
 
 import typer
 
-from dovetail.cli.output import (
-    CatalogOption,
-    JsonOption,
-    console,
-    print_json,
-    progress_bar,
-    rich_table,
-    settings_for,
-)
+from dovetail.cli.options import Catalog as CatalogOption
+from dovetail.cli.options import Json as JsonOption
+from dovetail.cli.output import console, print_json, progress_bar, rich_table, settings_for
 from dovetail.text import printable
 from dovetail_bench.cli.options import DataArgument, numbers
 

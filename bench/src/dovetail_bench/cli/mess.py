@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from dovetail.cli.output import JsonOption, console, print_json, rich_table
+from dovetail.cli.options import Json as JsonOption
+from dovetail.cli.output import console, print_json, rich_table
 from dovetail.errors import UsageError
 
 _STYLES = ("seen", "held")

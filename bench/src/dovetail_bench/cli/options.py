@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from dovetail.cli.output import CatalogOption, JsonOption, LLMOption, note, settings_for
+from dovetail.cli.options import Catalog as CatalogOption
+from dovetail.cli.options import Json as JsonOption
+from dovetail.cli.options import Model as LLMOption
+from dovetail.cli.output import note, settings_for
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
