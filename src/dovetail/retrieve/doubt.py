@@ -2,8 +2,8 @@
 
 `answerable` is the probability that the catalog can answer the question at all. The sign that it
 cannot is a content word that nothing covers: no name, no value and nothing near it in meaning
-("parking", "patents"). Words that any question may use ("how many", "per", "average") are no sign.
-A second sign is that tables which do not belong together cover the words, one here and one there. A
+("parking", "patents"), the more so if it names a thing that companies keep data of. Words that any
+question may use ("how many", "per", "average") are no sign. Another sign is that tables which do not belong together cover the words, one here and one there. A
 logistic regression weighs the words with how probable the best candidate is, and how much nearer in
 meaning than tables are as a rule, which differs from pile to pile.
 
