@@ -30,7 +30,7 @@ from dovetail.joins.features import (
 FORMS = ((CASE,), (PUNCTUATED,), (ZEROS, PREFIX), (DAY,), (CUT,))
 # What a column reads as beside those of a form which it has not, if not as it is: one without a
 # prefix beside one whose prefix is cut, letters without punctuation beside those that have some.
-_BESIDE = {CUT: (PUNCTUATED, ZEROS), PUNCTUATED: (CASE,)}
+_BESIDE = {CUT: (CASE, PUNCTUATED, ZEROS), PUNCTUATED: (CASE,)}
 # The share of the child's rows that must be found, and distinct values on both sides, at least.
 LEAST_ROWS, _FEWEST = 0.9, 4
 # Distinct values that say something by themselves.
@@ -118,8 +118,8 @@ class NormalizedColumns:
         as_is = arrays.distinct >= _FEWEST
         if ZEROS in form:  # text that reads as a number is one
             as_is &= arrays.number | np.isfinite(arrays.low)
-        elif CUT not in form:
-            as_is &= ~arrays.number
+        elif CUT not in form:  # long numbers are written in groups: 35-674242-105650-4
+            as_is &= ~arrays.number | (arrays.codes & (PUNCTUATED in form))
         as_is[list(own)] = False
         column = np.sort(np.append(np.flatnonzero(as_is), np.array(list(own), dtype=np.int64)))
         transforms = [own[number][1] if number in own else None for number in column.tolist()]
