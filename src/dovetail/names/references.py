@@ -102,30 +102,20 @@ def abbreviates(letters: str, about: Words, key: Words = ()) -> float:
     return _SAME_THING * sure if any(word.startswith(letters) for word in others) else 0.0
 
 
-def is_short_for(letters: str, word: str) -> bool:
-    """Whether letters begin a word, or are some of its consonants in order behind its first letter.
+def is_short_for(letters: str, name: Words) -> bool:
+    """Whether letters are those that all words of a name begin with, with some of each in order.
 
-    >>> is_short_for("res", "reservation"), is_short_for("prf", "profile")
+    >>> is_short_for("res", ("reservation",)), is_short_for("prf", ("profile",))
     (True, True)
-    >>> is_short_for("tax", "tariff")
-    False
-    """
-    if word.startswith(letters) or word[:1] != letters[:1] or set(letters[1:]) & set("aeiou"):
-        return word.startswith(letters)
-    return _in_order(letters, word)
-
-
-def is_made_of(letters: str, name: Words) -> bool:
-    """Whether letters are one or two that the first word of a name begins with, the first ones of
-    any between, and some that the last begins with.
-
-    >>> is_made_of("ost", ("order", "status")), is_made_of("ost", ("order", "kind"))
+    >>> is_short_for("ordst", ("order", "status")), is_short_for("ost", ("order", "kind"))
     (True, False)
     """
-    between = "".join(word[0] for word in name[1:-1])
-    fronts = (name[0][:size] + between for size in (1, 2)) if len(name) > 1 else ()
-    rests = (letters.removeprefix(front) for front in fronts if letters.startswith(front))
-    return any(rest and name[-1].startswith(rest) for rest in rests)
+    if not name:
+        return not letters
+    if letters[:1] != name[0][:1]:
+        return False
+    ends = (at for at in range(1, len(letters) + 1) if _in_order(letters[1:at], name[0][1:]))
+    return any(is_short_for(letters[at:], name[1:]) for at in ends)
 
 
 def _abbreviated(names: Sequence[Words]) -> Ints:
