@@ -72,8 +72,9 @@ WEIGHTS = JoinWeights()
 
 # A likeness of naming conventions that speaks neither for nor against.
 NEUTRAL = 0.5
-# Numbers from which on it means something where they end, and nats that this says at most.
-_RUN, _MOST_FIT = 20, 4.0
+# Numbers from which on it means something where they end, the same of such as have a base, and
+# nats that this says at most.
+_RUN, _BASED, _MOST_FIT = 20, 8, 4.0
 # How much higher than a column a key may end to end alike, and keys of one source that may.
 _NEAR, _CROWD = 0.02, 8
 # Values from which on they say something of a column that is called by nothing of the other.
@@ -85,7 +86,7 @@ _FEW = 20
 # Codes in common that are no chance, and the share of rows that the key of a subtype must find.
 _CODES, _ALL_ROWS = 10, 0.95
 # The share of rows that must be in a key for them to miss its gaps, and nats that settle it.
-_ALL_IN, _GAPS = 0.99, 20.0
+_ALL_IN, _GAPS, _ENDS = 0.99, 20.0, 5.0
 # Distinct words from which on a column may hold codes of a master.
 _SEVERAL = 8
 # Columns that a table of texts by language has at most.
@@ -292,7 +293,9 @@ class RunningNumbers:
         """The columns of a catalog."""
         source = Encoded.of([table.source for table in arrays.ids]).codes[arrays.table]
         high = np.where(arrays.number, arrays.high, np.nan)
-        many = (arrays.distinct >= _RUN) & np.isfinite(high) & (high > 0)
+        based = arrays.low > arrays.distinct
+        many = arrays.distinct >= np.where(based, _BASED, _RUN)
+        many &= np.isfinite(high) & (high > 0)
         keys = np.flatnonzero(arrays.key & many)
         values, value = np.unique(high[keys], return_inverse=True)
         names = Encoded.of([arrays.called[key] for key in keys.tolist()]).codes
@@ -513,7 +516,11 @@ class PairFeatures:
         inside = (across == 0) & running.many[parent] & self.facts.counter[parent]
         inside &= self.sources_count
         inside &= candidates.rows >= _ALL_IN * self.filled[child]
-        told: Floats = np.where(inside, np.clip(np.nan_to_num(nats) / _GAPS, 0, 1), 0.0)
+        gaps = np.clip(np.nan_to_num(nats) / _GAPS, 0, 1)
+        # Numbers with a base that begin and end as the key's do: 201 to 248.
+        ends = running.begin(child, parent) + running.nats(child, parent)
+        ends = np.where(running.based(parent), np.clip(ends / _ENDS, 0, 1), 0.0)
+        told: Floats = np.where(inside, np.maximum(gaps, ends), 0.0)
         return told
 
     def _of_texts(self, child: Ints, parent: Ints) -> Floats:
