@@ -87,6 +87,8 @@ _FEW = 20
 _CODES, _ALL_ROWS = 10, 0.95
 # The share of rows that must be in a key for them to miss its gaps, and nats that settle it.
 _ALL_IN, _GAPS, _ENDS = 0.99, 20.0, 5.0
+# How surely two keys hold the same numbers for that to tell by itself.
+_SURE = 0.5
 # Distinct words from which on a column may hold codes of a master.
 _SEVERAL = 8
 # Columns that a table of texts by language has at most.
@@ -452,7 +454,7 @@ class PairFeatures:
         # A system's own key refers to another of its keys with all its rows or none.
         partial = (across == 0) & facts.counter[child] & facts.names_key[child] & ~wholly
         code = np.where(partial, 0.0, self._code(candidates))
-        masters = across * np.where(both & ~number, code, 0)
+        masters = across * np.maximum(np.where(both & ~number, code, 0), self._twins(child, parent))
         # Codes may read as months, as some of their list do, where the names are the same.
         day = facts.period[child] | ((facts.day[child] != facts.day[parent]) & (name == 0))
         features = Features(
@@ -523,6 +525,16 @@ class PairFeatures:
         told: Floats = np.where(inside, np.maximum(gaps, ends), 0.0)
         return told
 
+    def _twins(self, child: Ints, parent: Ints) -> Floats:
+        """How surely two columns hold the same numbers: with a base, from end to end."""
+        running = self.running
+        span = np.maximum(running.high[parent] - running.low[parent], 1)
+        end = (running.high[parent] - running.high[child]) / span + 1 / self.distinct[child]
+        begin, nats = running.begin(child, parent), running.nats(child, parent)
+        nats = np.minimum(np.minimum(begin, nats), -np.log(np.maximum(end, 1e-9)))
+        told: Floats = np.where(begin > 0, np.clip(np.nan_to_num(nats) / _MOST_FIT, 0, 1), 0.0)
+        return told
+
     def _of_texts(self, child: Ints, parent: Ints) -> Floats:
         """1 where the parent is no master by what it is and the child may be one: a table of texts
         by language has the keys of what it is about."""
@@ -552,6 +564,7 @@ class PairFeatures:
         told = np.clip((self.running.nats(child, parent) + begin) / _MOST_FIT, 0, 1)
         told *= np.clip(1 - features.measure, 0, 1)
         alone_tells = ((features.across == 0) | (begin > 0)) & ~self.facts.counter[child]
+        alone_tells |= self._twins(child, parent) > _SURE
         said = (features.name > 0) | (features.prefix > 0)
         fit: Floats = np.where(alone_tells | said, told, 0.0)
         return fit

@@ -17,7 +17,7 @@ from itertools import chain
 import numpy as np
 
 from dovetail.arrays import Encoded, Flags, Floats, Ints, encode_by, found_in, numbered, once
-from dovetail.names.concepts import other_words, same_thing, thing_of
+from dovetail.names.concepts import other_words, thing_of
 from dovetail.names.table_name import entity
 from dovetail.names.words import PREPOSITIONS, Words, core, is_people, is_role
 
@@ -55,7 +55,14 @@ def word_likeness(one: str, other: str) -> float:
             return 0.6
     if len(short) >= 4 and long.endswith(short):
         return 0.8
-    return _SAME_THING if same_thing(one, other) else 0.0
+    return _SAME_THING if _thing(one) is not None and _thing(one) == _thing(other) else 0.0
+
+
+@lru_cache(maxsize=1 << 17)
+def _thing(word: str) -> int | None:
+    """The number of the thing that a word is for, or that it alone is short for."""
+    others = other_words(word)
+    return thing_of(others[0]) if others else None
 
 
 def _in_order(letters: str, word: str) -> bool:
@@ -252,7 +259,7 @@ class Vocabulary:
         every = list(numbers)
         # A word of less than four letters ends like no other.
         last = numbered([word[-4:] if len(word) > 3 else (word,) for word in every])
-        things = [thing_of(word) for word in every]
+        things = [_thing(word) for word in every]
         thing = [-1 - number if each is None else each for number, each in enumerate(things)]
         first = numbered([word[0] for word in every])
         return cls(every, first, last, np.array(thing, dtype=np.int64)), numbers
