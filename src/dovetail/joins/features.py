@@ -231,6 +231,8 @@ def ranks(features: Features, logit: Floats, rung: Floats) -> Floats:
     """The logit with what decides between competitors only; `rung` is how far up the ladder of
     normal forms each is found."""
     rank: Floats = logit + WEIGHTS.exact * features.exact + WEIGHTS.source * features.source
+    # What values say counts alike for all that hold them: of these names tell in full.
+    rank += features.name * (WEIGHTS.value * features.value + WEIGHTS.fit * features.fit)
     return rank - WEIGHTS.master * features.copy - WEIGHTS.rung * rung
 
 
