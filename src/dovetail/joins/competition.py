@@ -24,6 +24,8 @@ from dovetail.names.words import plain, words
 _ALIKE, _OF_MORE, _VERSION = 0.7, 0.6, 20.0
 # The share of the rows found in a satellite that its master must hold.
 _AS_MANY = 0.95
+# How much a parent must look like a key to be the master of another system's columns.
+_MEMBER = 0.5
 # The share of a key's rows whose value is another's too, and of a child's rows that it lacks, from
 # which on it is no master where another key has none of the one, or most of the other.
 _TWICE, _LACKS, _MOST_OF_THEM = 0.02, 0.01, 0.9
@@ -186,6 +188,7 @@ def satellites(
     lacks = features.orphan - features.orphan[other]
     member |= (features.repeat > _TWICE) & (features.repeat[other] == 0)
     member |= (lacks > _LACKS) & (lacks >= _MOST_OF_THEM * features.orphan)
+    member |= (features.key < _MEMBER) & (features.key[other] > features.key)
     flags &= member
     return flags
 
