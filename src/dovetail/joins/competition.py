@@ -177,7 +177,7 @@ def satellites(
     at[at == len(by_pair)] = 0
     other = by_pair[at] if len(by_pair) else by_pair
     source = Encoded.of([table.source for table in arrays.ids]).codes[arrays.table]
-    near = source[master[parent]] == source[parent]
+    near = (source[master[parent]] == source[parent]) | (source[child] != source[parent])
     holds = candidates.rows[other] >= _AS_MANY * candidates.rows
     flags: Flags = (master[parent] >= 0) & (pairs[other] == wanted) & holds
     flags &= (logit[other] > 0) | (logit[other] >= logit)

@@ -439,6 +439,8 @@ class PairFeatures:
         number = np.isfinite(self.high[child])
         value[(self.distinct[child] < _SOME) & ~number & (name == 0)] = 0.0
         across = self._across(*tables)
+        gaps = np.where(self.running.many[child] & number, self._gaps(candidates), 0.0)
+        value = np.maximum(value, gaps)
         role = self.references.by_role(child, tables[1])
         both = self._codes(child, parent)
         named = np.where(role, 0, 1 - to_table)
@@ -456,7 +458,7 @@ class PairFeatures:
         # A system's own key refers to another of its keys with all its rows or none.
         partial = (across == 0) & facts.counter[child] & facts.names_key[child] & ~wholly
         code = np.where(partial, 0.0, self._code(candidates))
-        masters = across * np.maximum(np.where(both & ~number, code, 0), self._twins(child, parent))
+        masters = across * np.maximum(np.where(both & ~number, code, 0), np.maximum(gaps,self._twins(child, parent)))
         # Codes may read as months, as some of their list do, where the names are the same.
         day = facts.period[child] | ((facts.day[child] != facts.day[parent]) & (name == 0))
         features = Features(
@@ -494,7 +496,7 @@ class PairFeatures:
         # Numbers that only match because letters were cut on the other side may be hours.
         cut = self.behind_letters[parent] & ~self.behind_letters[child]
         measure = np.where(both & ~cut, 0, by_name)
-        measure = measure * (1 - self._between_gaps(candidates, across))
+        measure = measure * (1 - self._no_measure(candidates, across))
         measure = np.where(facts.counts[child], facts.plain[child] * _COUNT, measure)
         return np.maximum(measure, facts.position[child] * (_COUNT - exact))
 
@@ -511,16 +513,24 @@ class PairFeatures:
         code: Floats = np.where(codes, np.minimum(candidates.shared / _CODES, 1), 0.0)
         return code
 
-    def _between_gaps(self, candidates: Candidates, across: Floats) -> Floats:
-        """How surely numbers are no measure, as they miss the gaps of a key of their own system,
-        all of them: 1001, 1005 and 1013 are persons, if these are their numbers."""
+    def _gaps(self, candidates: Candidates) -> Floats:
+        """How surely numbers are those of a key, as all of them miss its gaps: 1001, 1005 and 1013
+        are persons, if these are their numbers."""
         child, parent, running = candidates.child, candidates.parent, self.running
         span = np.maximum(running.high[parent] - running.low[parent] + 1, self.distinct[parent])
         nats = self.distinct[child] * np.log(span / np.maximum(self.distinct[parent], 1))
+        inside = running.many[parent] & self.facts.counter[parent] & self.sources_count
+        inside &= candidates.rows >= _ALL_IN * self.filled[child]
+        gaps: Floats = np.where(inside, np.clip(np.nan_to_num(nats) / _GAPS, 0, 1), 0.0)
+        return gaps
+
+    def _no_measure(self, candidates: Candidates, across: Floats) -> Floats:
+        """How surely numbers are no measure, as they are those of a key of their own system."""
+        child, parent, running = candidates.child, candidates.parent, self.running
+        gaps = self._gaps(candidates)
         inside = (across == 0) & running.many[parent] & self.facts.counter[parent]
         inside &= self.sources_count
         inside &= candidates.rows >= _ALL_IN * self.filled[child]
-        gaps = np.clip(np.nan_to_num(nats) / _GAPS, 0, 1)
         # Numbers with a base that begin and end as the key's do: 201 to 248.
         ends = running.begin(child, parent) + running.nats(child, parent)
         ends = np.where(running.based(parent), np.clip(ends / _ENDS, 0, 1), 0.0)
