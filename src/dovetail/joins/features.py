@@ -450,7 +450,7 @@ class PairFeatures:
         first = self.sources_count * (1 - across) * facts.counter[parent] * exact
         same = np.where(facts.names_key[parent] | (first > 0), to_column, 0)
         measure, none = facts.plain[child] * np.minimum(named, 1 - same), np.zeros(len(child))
-        measure = self._measure(candidates, measure, across, exact)
+        measure = self._measure(candidates, measure, across, exact, gaps)
         # A key wholly inside a key, no word in common, values beyond chance: a table of a subtype.
         # Codes of one system's key in another's: two masters of one domain.
         wholly = candidates.rows >= _ALL_ROWS * self.filled[child]
@@ -488,7 +488,12 @@ class PairFeatures:
         return replace(features, fit=self._fit(child, parent, features))
 
     def _measure(
-        self, candidates: Candidates, by_name: Floats, across: Floats, exact: Floats
+        self,
+        candidates: Candidates,
+        by_name: Floats,
+        across: Floats,
+        exact: Floats,
+        gaps: Floats,
     ) -> Floats:
         """How far each child is a number that refers to nothing, given how far its name says so."""
         child, parent, facts = candidates.child, candidates.parent, self.facts
@@ -498,7 +503,7 @@ class PairFeatures:
         measure = np.where(both & ~cut, 0, by_name)
         measure = measure * (1 - self._no_measure(candidates, across))
         measure = np.where(facts.counts[child], facts.plain[child] * _COUNT, measure)
-        return np.maximum(measure, facts.position[child] * (_COUNT - exact))
+        return np.maximum(measure, facts.position[child] * (_COUNT - exact) * (1 - gaps))
 
     def _codes(self, child: Ints, parent: Ints) -> Flags:
         """Which pairs hold codes: text that is one by itself, or words that are those of a master,
