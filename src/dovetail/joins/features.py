@@ -522,7 +522,8 @@ class PairFeatures:
         """How surely numbers are those of a key, as all of them miss its gaps: 1001, 1005 and 1013
         are persons, if these are their numbers."""
         child, parent, running = candidates.child, candidates.parent, self.running
-        span = np.maximum(running.high[parent] - running.low[parent] + 1, self.distinct[parent])
+        # Between the child's ends the key has no more values than it has at all.
+        span = np.maximum(running.high[child] - running.low[child] + 1, self.distinct[parent])
         nats = self.distinct[child] * np.log(span / np.maximum(self.distinct[parent], 1))
         inside = running.many[parent] & self.facts.counter[parent] & self.sources_count
         inside &= candidates.rows >= _ALL_IN * self.filled[child]

@@ -148,9 +148,11 @@ def _in_form(
     distinct, filled = values.sizes, arrays.filled[column]
     high = arrays.high[column].copy()
     for at, each in enumerate(normalized):
-        # A few numbers far out do not say how far the others go.
-        if numbers[at] and each is not None and not high[at] <= _FAR_OUT * each.maximum:
-            high[at] = each.maximum
+        # Text ends as letters do (L9 behind L130), and a few numbers far out do not say how far the
+        # others go.
+        if numbers[at] and each is not None:
+            if not each.maximum <= high[at] <= _FAR_OUT * each.maximum:
+                high[at] = each.maximum
     # Text that reads as numbers does not say how far these go: it counts as dense; but not where
     # it is masked, since that is done to what identifies.
     masked = np.isnan(high) & arrays.codes[column]
