@@ -151,7 +151,8 @@ def _in_form(
         # Text ends as letters do (L9 behind L130), and a few numbers far out do not say how far the
         # others go.
         if numbers[at] and each is not None:
-            if not each.maximum <= high[at] <= _FAR_OUT * each.maximum:
+            short = bool(arrays.prefix[column[at]]) and high[at] < each.maximum
+            if short or not high[at] <= _FAR_OUT * each.maximum:
                 high[at] = each.maximum
     # Text that reads as numbers does not say how far these go: it counts as dense; but not where
     # it is masked, since that is done to what identifies.
