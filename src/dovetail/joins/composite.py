@@ -86,16 +86,12 @@ class CompositeKeys:
             elif (
                 _holds_all(edge)
                 and wholly[_referring(edge)] == 1
-                and self._within_source(edge)
+                and bool(self.arrays.thresholds.sources)
                 and "numbered" not in edge.evidence
             ):
                 yield _raised(edge, _ONLY)
             else:
                 yield edge
-
-    def _within_source(self, edge: JoinEdge) -> bool:
-        """Whether both tables are of one source, where sources count."""
-        return bool(self.arrays.thresholds.sources) and edge.left.source == edge.right.source
 
     def _narrowest(self) -> Iterator[JoinEdge]:
         """Between every two tables the best foreign key of the fewest columns."""
@@ -182,22 +178,28 @@ class CompositeKeys:
         return pairs[0], pairs[1]
 
     def _nearly_same_names(self) -> Iterator[Part]:
-        """Columns with the parts of keys of their source that have the same name but for an
-        id-word, or behind a role: the country and the port of departure."""
+        """Columns with the parts of keys that have the same name but for an id-word, and of their
+        own source those before or behind a role: the country and the port of departure."""
         arrays = self.arrays
-        keys: dict[tuple[str, str], list[int]] = defaultdict(list)
+        keys: dict[str, list[int]] = defaultdict(list)
         filled = np.flatnonzero(arrays.filled > 0).tolist()
         glued = {column: "".join(core(arrays.called[column])) for column in filled}
         for column in filled:
-            if self._may_be_part_of_key(column):
-                keys[arrays.ids[int(arrays.table[column])].source, glued[column]].append(column)
+            if glued[column] and self._may_be_part_of_key(column):
+                keys[glued[column]].append(column)
+        source = [table.source for table in arrays.ids]
         for column, name in glued.items():
-            source = arrays.ids[int(arrays.table[column])].source
-            shortest = max(len(name) - _SHORTEST, 0)
-            for end in [name[start:] for start in range(shortest + 1)] if name else ():
-                same = keys.get((source, end), ())
+            own = int(arrays.table[column])
+            shorter = range(_SHORTEST, len(name))
+            names = {name[-size:] for size in shorter} | {name[:size] for size in shorter}
+            for called in sorted({name} | names):
+                same = [
+                    key
+                    for key in keys.get(called, ())
+                    if called == name or source[int(arrays.table[key])] == source[own]
+                ]
                 for key in same if len(same) <= _COMMON_SMALL else ():
-                    if arrays.table[column] != arrays.table[key]:
+                    if own != arrays.table[key]:
                         yield column, key
 
     def _may_be_part_of_key(self, column: int) -> bool:
