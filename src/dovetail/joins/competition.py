@@ -24,6 +24,8 @@ from dovetail.names.words import plain, words
 _ALIKE, _OF_MORE, _VERSION = 0.7, 0.6, 20.0
 # The share of the rows found in a satellite that its master must hold.
 _AS_MANY = 0.95
+# The rung of the ladder from which on letters are cut.
+_CUT_RUNG = 2
 # How much a parent must look like a key to be the master of another system's columns.
 _MEMBER = 0.5
 # The share of a key's rows whose value is another's too, and of a child's rows that it lacks, from
@@ -62,7 +64,7 @@ def score_jointly(
     if arrays.thresholds.sources:
         own = np.where(versions | backward, -np.inf, rank)
         versions |= satellites(arrays, candidates, own, logit, features, rung)
-        versions |= unnamed(candidates, features)
+        versions |= unnamed(candidates, features) | _beheaded(candidates, features, logit, rung)
 
     def logits(penalty: Floats) -> tuple[Floats, Floats]:
         competitors: Floats = competition(arrays, candidates, rank - penalty, versions)
@@ -200,6 +202,17 @@ def unnamed(candidates: Candidates, features: Features) -> Flags:
     np.maximum.at(named, candidates.child, words)
     silent: Flags = (features.name == 0) & (features.value < _PROVED)
     return silent & (named[candidates.child] >= _NAMED)
+
+
+def _beheaded(candidates: Candidates, features: Features, logit: Floats, rung: Floats) -> Flags:
+    """Which candidates match by numbers without the letters before them, where another one holds as
+    many rows letters and all: of PO-1001, SO-1001 is another thing."""
+    whole = np.zeros(int(candidates.child.max(initial=-1)) + 1, dtype=np.int64)
+    kept = (features.code == 1) & (features.key > _MEMBER) & (rung < _CUT_RUNG) & (logit > 0)
+    np.maximum.at(whole, candidates.child[kept], candidates.rows[kept])
+    unsaid = (features.name == 0) & (features.prefix == 0)
+    flags: Flags = unsaid & (rung >= _CUT_RUNG) & (whole[candidates.child] >= _AS_MANY * candidates.rows)
+    return flags
 
 
 def competition(
