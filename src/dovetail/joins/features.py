@@ -574,6 +574,13 @@ class PairFeatures:
         far[some] = once(compare, prefixes, abouts)
         return far
 
+    def own_letters(self, child: Ints, parent: Ints) -> Flags:
+        """Whether the letters before the numbers of a table's own key abbreviate what that table is
+        about, and the parent has none: PO-1001 is an order, whatever else is numbered so."""
+        own = self.facts.counter[child] & ~self.behind_letters[parent]
+        letters: Flags = own & (self._prefix(child, child) > 0) & (self._prefix(child, parent) == 0)
+        return letters
+
     def _fit(self, child: Ints, parent: Ints, features: Features) -> Floats:
         """How exactly a sequence of numbers ends where a key does, in shares of `WEIGHTS.fit`. What
         counts ends nowhere; between two systems, and of a table's own numbers, it means nothing by

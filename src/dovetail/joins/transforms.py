@@ -232,8 +232,14 @@ def search(
     found = found.sorted()
     said = features.of(found)
     # Numbers behind different letters are of different things, unless names say otherwise.
-    same = ~_other_letters(columns, found)
-    said = replace(said, value=said.value * same, prefix=said.prefix * same)
+    same = ~_other_letters(columns, found) & ~features.own_letters(found.child, found.parent)
+    said = replace(
+        said,
+        value=said.value * same,
+        prefix=said.prefix * same,
+        code=said.code * same,
+        fit=said.fit * same,
+    )
     ends = found.child.tolist(), found.parent.tolist()
     return WeighedCandidates(
         replace(found, child=columns.column[found.child], parent=columns.column[found.parent]),
