@@ -41,6 +41,7 @@ class JoinWeights:
     orphan: float = 10.0  # per unit of rows without a parent: 5% of noise cost half a nat
     repeat: float = 5.0  # per unit of key rows entered twice: 10% cost half a nat
     few: float = 4.0  # the parent is no key of its table, only unique in a handful of rows
+    title: float = 8.0  # the parent is what a row is called, which by its name the child does not
     cover: float = 0.5  # per e-fold of the parent's values unused: prefer the one in use
     convention: float = 2.0  # the same naming convention, one nat either way around neutral
     exact: float = 0.5  # the same column name to the letter: breaks ties between competitors only
@@ -91,6 +92,8 @@ _ALL_IN, _GAPS, _ENDS = 0.99, 20.0, 5.0
 _SURE = 0.5
 # Distinct words from which on a column may hold codes of a master.
 _SEVERAL = 8
+# How much what a row is called looks like a key, at most.
+_TITLE = 0.25
 # Columns that a table of texts by language has at most.
 _TEXTS = 5
 # Twice the sparsity above which values are distinctive.
@@ -151,6 +154,7 @@ class ColumnFacts:
     own_name: Floats  # how far it is named after its own table
     repeat: Floats  # share of its rows whose value is another's too
     few: Floats  # how far it is unique for want of rows: no key of its table, and few values
+    title: Flags  # it is text that no code is, and looks like no key
 
     @classmethod
     def of(
@@ -173,6 +177,7 @@ class ColumnFacts:
         )
         own_name[references.bare] = 1.0  # a bare id is the table's own
         key = 0.5 * first + 0.5 * np.maximum(0.5 * id_word, own_name)
+        coded = arrays.words & np.isfinite(arrays.low)  # letters and a number, as lots have
         return cls(
             rarity=information.rarity,
             code=arrays.codes,
@@ -194,6 +199,7 @@ class ColumnFacts:
             own_name=own_name,
             repeat=1 - arrays.distinct / np.maximum(arrays.filled, 1),
             few=np.clip(1 - 2 * key, 0, 1) * np.clip(1 - arrays.distinct / _FEW, 0, 1),
+            title=~(arrays.number | arrays.codes | coded) & (key < _TITLE),
         )
 
 
@@ -210,6 +216,7 @@ class Features:
     orphan: Floats  # share of the child's rows without a parent
     repeat: Floats  # share of the parent's rows whose key is another's too
     few: Floats  # the parent is unique for want of rows alone
+    title: Floats  # the parent is what a row is called, and the child is not named after it
     convention: Floats  # likeness of the two tables' naming conventions
     exact: Floats  # the column names are equal to the letter
     copy: Floats  # the parent's table is a copy by its name, and the child's is not
@@ -259,6 +266,7 @@ def local_logits(features: Features) -> Floats:
         + w.code * features.code
         - w.repeat * features.repeat
         - w.few * features.few
+        - w.title * features.title
         + w.fit * features.fit * (1 - features.name)
         + w.prefix * features.prefix
         + w.cover * np.log(features.cover)
@@ -471,6 +479,7 @@ class PairFeatures:
             orphan=1 - candidates.rows / self.filled[child],
             repeat=facts.repeat[parent],
             few=facts.few[parent],
+            title=facts.title[parent] * np.clip(2 - 3 * name, 0, 1),
             convention=np.where(across > 0, np.maximum(convention, NEUTRAL), convention),
             exact=exact,
             copy=np.maximum(self.copies.copied(*tables), self._of_texts(*tables)),
