@@ -28,7 +28,16 @@ from dovetail.joins.features import WEIGHTS
 from dovetail.joins.rows import RowQuestions, RowReader, combine_columns
 from dovetail.names.references import is_short_for, refers
 from dovetail.names.table_name import copy_marks, entity, qualifier
-from dovetail.names.words import Words, core, counts, identifies, is_language, is_position, plain, words
+from dovetail.names.words import (
+    Words,
+    core,
+    counts,
+    identifies,
+    is_language,
+    is_position,
+    plain,
+    words,
+)
 from dovetail.ports import Json
 
 # Rows and columns of a code table, and columns that may be its codes.
@@ -167,7 +176,10 @@ class _Finder:
             column
             for column in columns
             if column != kind
-            and (not arrays.unique[column] or (kind < column and (named or self._is_bare_code(column))))
+            and (
+                not arrays.unique[column]
+                or (kind < column and (named or self._is_bare_code(column)))
+            )
             and not is_language(arrays.name[column])
             and int(arrays.distinct[column]) * int(arrays.distinct[kind]) * many >= rows
         ]

@@ -466,7 +466,9 @@ class PairFeatures:
         # A system's own key refers to another of its keys with all its rows or none.
         partial = (across == 0) & facts.counter[child] & facts.names_key[child] & ~wholly
         code = np.where(partial, 0.0, self._code(candidates))
-        masters = across * np.maximum(np.where(both & ~number, code, 0), np.maximum(gaps,self._twins(child, parent)))
+        masters = across * np.maximum(
+            np.where(both & ~number, code, 0), np.maximum(gaps, self._twins(child, parent))
+        )
         # Codes may read as months, as some of their list do, where the names are the same.
         day = facts.period[child] | ((facts.day[child] != facts.day[parent]) & (name == 0))
         features = Features(
