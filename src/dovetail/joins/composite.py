@@ -334,8 +334,8 @@ def _widened(
     days: Collection[int],
 ) -> list[int]:
     """A key with the columns that stand before its last one in the parent, from its first on, if
-    the child has them too and they are no `days`: company, number and year identify a document, though number and year
-    alone would do."""
+    the child has them too and they are no `days`: company, number and year identify a document,
+    though number and year alone would do."""
     numbers = key[:-4]
     last = max(parts[number][1] for number in numbers)
     front = [

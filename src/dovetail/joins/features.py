@@ -446,37 +446,18 @@ class PairFeatures:
         # Yes, no and perhaps are in many columns, and mean something else in each.
         number = np.isfinite(self.high[child])
         value[(self.distinct[child] < _SOME) & ~number & (name == 0)] = 0.0
-        across = self._across(*tables)
-        gaps = np.where(self.running.many[child] & number, self._gaps(candidates), 0.0)
-        value = np.maximum(value, gaps)
-        role = self.references.by_role(child, tables[1])
-        both = self._codes(child, parent)
-        named = np.where(role, 0, 1 - to_table)
+        across, gaps = self._across(*tables), self._gaps(candidates)
+        value = np.maximum(value, np.where(self.running.many[child], gaps, 0.0))
         exact = (self.names[child] == self.names[parent]).astype(np.float64)
-        # Called as the key is that it is found in, a number is no measure: by an id-word, or to the
-        # letter as the first column of a table of its own system.
-        first = self.sources_count * (1 - across) * facts.counter[parent] * exact
-        same = np.where(facts.names_key[parent] | (first > 0), to_column, 0)
-        measure, none = facts.plain[child] * np.minimum(named, 1 - same), np.zeros(len(child))
-        measure = self._measure(candidates, measure, across, exact, gaps)
-        # A key wholly inside a key, no word in common, values beyond chance: a table of a subtype.
-        # Codes of one system's key in another's: two masters of one domain.
-        wholly = candidates.rows >= _ALL_ROWS * self.filled[child]
-        subtype = value * facts.own_name[parent] * (to_column == 0) * wholly
-        # A system's own key refers to another of its keys with all its rows or none.
-        partial = (across == 0) & facts.counter[child] & facts.names_key[child] & ~wholly
-        code = np.where(partial, 0.0, self._code(candidates))
-        masters = across * np.maximum(
-            np.where(both & ~number, code, 0), np.maximum(gaps, self._twins(child, parent))
-        )
+        code, none = self._code(candidates, across), np.zeros(len(child))
         # Codes may read as months, as some of their list do, where the names are the same.
         day = facts.period[child] | ((facts.day[child] != facts.day[parent]) & (name == 0))
         features = Features(
             name=name,
             value=value,
             key=facts.key[parent],
-            own=facts.own[child] * (1 - np.maximum(subtype, masters)),
-            measure=measure,
+            own=self._own(candidates, across, value * (to_column == 0), code, gaps),
+            measure=self._measure(candidates, across, (to_table, to_column, exact), gaps),
             cover=candidates.shared / self.distinct[parent],
             orphan=1 - candidates.rows / self.filled[child],
             repeat=facts.repeat[parent],
@@ -498,23 +479,47 @@ class PairFeatures:
             return features
         return replace(features, fit=self._fit(child, parent, features))
 
+    def _own(
+        self, candidates: Candidates, across: Floats, unnamed: Floats, code: Floats, gaps: Floats
+    ) -> Floats:
+        """How far each child is its own table's key, and no other; `unnamed` is how little chance
+        explains its values where its words are not the parent's."""
+        child, parent, facts = candidates.child, candidates.parent, self.facts
+        # A key wholly inside a key, no word in common, values beyond chance: a table of a subtype.
+        wholly = candidates.rows >= _ALL_ROWS * self.filled[child]
+        subtype = unnamed * facts.own_name[parent] * wholly
+        # Codes of one system's key in another's, or the same numbers: two masters of one domain.
+        codes = np.where(np.isfinite(self.high[child]), 0, code)
+        twins = np.maximum(gaps * self.running.many[child], self._twins(child, parent))
+        masters = across * np.maximum(codes, twins)
+        own: Floats = facts.own[child] * (1 - np.maximum(subtype, masters))
+        return own
+
     def _measure(
         self,
         candidates: Candidates,
-        by_name: Floats,
         across: Floats,
-        exact: Floats,
+        names: tuple[Floats, Floats, Floats],
         gaps: Floats,
     ) -> Floats:
-        """How far each child is a number that refers to nothing, given how far its name says so."""
+        """How far each child is a number that refers to nothing: by `names`, how far it is called
+        after the table, and as the key, and whether to the letter."""
         child, parent, facts = candidates.child, candidates.parent, self.facts
-        both = self._codes(child, parent)
+        to_table, to_column, exact = names
+        role = self.references.by_role(child, self.table[parent])
+        # Called as the key is that it is found in, a number is no measure: by an id-word, or to the
+        # letter as the first column of a table of its own system.
+        first = self.sources_count * (1 - across) * facts.counter[parent] * exact
+        same = np.where(facts.names_key[parent] | (first > 0), to_column, 0)
+        measure = facts.plain[child] * np.minimum(np.where(role, 0, 1 - to_table), 1 - same)
         # Numbers that only match because letters were cut on the other side may be hours.
         cut = self.behind_letters[parent] & ~self.behind_letters[child]
-        measure = np.where(both & ~cut, 0, by_name)
-        measure = measure * (1 - self._no_measure(candidates, across))
+        measure = np.where(self._codes(child, parent) & ~cut, 0, measure)
+        measure = measure * (1 - self._from_end_to_end(candidates, across, gaps))
         measure = np.where(facts.counts[child], facts.plain[child] * _COUNT, measure)
-        return np.maximum(measure, facts.position[child] * (_COUNT - exact) * (1 - gaps))
+        many = np.where(self.running.many[child], gaps, 0.0)
+        told: Floats = np.maximum(measure, facts.position[child] * (_COUNT - exact) * (1 - many))
+        return told
 
     def _codes(self, child: Ints, parent: Ints) -> Flags:
         """Which pairs hold codes: text that is one by itself, or words that are those of a master,
@@ -523,11 +528,23 @@ class PairFeatures:
         codes: Flags = (self.facts.code[child] & self.facts.code[parent]) | word
         return codes
 
-    def _code(self, candidates: Candidates) -> Floats:
-        """How many of ten codes two columns have in common."""
-        codes = self._codes(candidates.child, candidates.parent)
+    def _code(self, candidates: Candidates, across: Floats) -> Floats:
+        """How many of ten codes two columns have in common. A system's own key refers to another of
+        its keys with all its rows or none."""
+        child, facts = candidates.child, self.facts
+        codes = self._codes(child, candidates.parent)
+        wholly = candidates.rows >= _ALL_ROWS * self.filled[child]
+        codes &= ~((across == 0) & facts.counter[child] & facts.names_key[child] & ~wholly)
         code: Floats = np.where(codes, np.minimum(candidates.shared / _CODES, 1), 0.0)
         return code
+
+    def _within(self, candidates: Candidates) -> Flags:
+        """Whether all of a column's rows are in a table's own numbers, where sources count."""
+        parent = candidates.parent
+        within = self.running.many[parent] & self.facts.counter[parent] & self.sources_count
+        within &= candidates.rows >= _ALL_IN * self.filled[candidates.child]
+        flags: Flags = within
+        return flags
 
     def _gaps(self, candidates: Candidates) -> Floats:
         """How surely numbers are those of a key, as all of them miss its gaps: 1001, 1005 and 1013
@@ -536,22 +553,18 @@ class PairFeatures:
         # Between the child's ends the key has no more values than it has at all.
         span = np.maximum(running.high[child] - running.low[child] + 1, self.distinct[parent])
         nats = self.distinct[child] * np.log(span / np.maximum(self.distinct[parent], 1))
-        inside = running.many[parent] & self.facts.counter[parent] & self.sources_count
-        inside &= candidates.rows >= _ALL_IN * self.filled[child]
-        gaps: Floats = np.where(inside, np.clip(np.nan_to_num(nats) / _GAPS, 0, 1), 0.0)
+        told = np.clip(np.nan_to_num(nats) / _GAPS, 0, 1)
+        gaps: Floats = np.where(self._within(candidates), told, 0.0)
         return gaps
 
-    def _no_measure(self, candidates: Candidates, across: Floats) -> Floats:
-        """How surely numbers are no measure, as they are those of a key of their own system."""
+    def _from_end_to_end(self, candidates: Candidates, across: Floats, gaps: Floats) -> Floats:
+        """How surely numbers are no measure, as they miss the gaps of a key of their own system, or
+        begin and end where it does and have a base: 201 to 248."""
         child, parent, running = candidates.child, candidates.parent, self.running
-        gaps = self._gaps(candidates)
-        inside = (across == 0) & running.many[parent] & self.facts.counter[parent]
-        inside &= self.sources_count
-        inside &= candidates.rows >= _ALL_IN * self.filled[child]
-        # Numbers with a base that begin and end as the key's do: 201 to 248.
         ends = running.begin(child, parent) + running.nats(child, parent)
-        ends = np.where(running.based(parent), np.clip(ends / _ENDS, 0, 1), 0.0)
-        told: Floats = np.where(inside, np.maximum(gaps, ends), 0.0)
+        based = running.based(parent) & self._within(candidates)
+        ends = np.where(based, np.clip(ends / _ENDS, 0, 1), 0.0)
+        told: Floats = np.where(across == 0, np.maximum(gaps, ends), 0.0)
         return told
 
     def _twins(self, child: Ints, parent: Ints) -> Floats:

@@ -26,8 +26,8 @@ _CODES, _SPARSE = 10, 0.25
 # Words for a row's place above, below, before or after another of its kind.
 ROLES = frozenset(
     """parent manager mgr supervisor superior super boss report lead leader head chief master main
-    root base original prev previous predecessor next successor related reply superseded supersedes replaced replaces
-    child sub friend spouse partner mentor referrer referred sponsor""".split()  # noqa: SIM905
+    root base original prev previous predecessor next successor related reply superseded supersedes
+    replaced replaces child sub friend spouse partner mentor referrer referred sponsor""".split()  # noqa: SIM905
 )
 
 
