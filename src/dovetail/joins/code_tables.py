@@ -52,8 +52,9 @@ _LANGUAGES = 10
 _MOST_VALUES, _HELD = 200, 0.9
 # How far a column is named after its list, and lists of a table by name for values to tell more.
 _NAMED, _PROVED = 0.6, 2
-# The same by a list whose name is short: for the column, or for its table and the column.
-_SHORT, _SHORT_FOR = re.compile("[a-z]{2,8}"), 0.7
+# The same by a list whose name is short: for the column, or for its table and the column, or for
+# the last words of both.
+_SHORT, _SHORT_FOR, _MADE_OF = re.compile("[a-z]{2,8}"), 0.7, 0.65
 # The share of a list that a column uses whose table is of another schema than the list.
 _USED = 0.8
 # Values that do not tell a list by themselves; twice as many do.
@@ -288,11 +289,12 @@ class _Finder:
         if not (called and near and _SHORT.fullmatch(letters)):
             return 0.0
         about = entity(own)
-        names = [(*about[start:], *called) for start in range(len(about))]
-        names += [about, called, called[-1:], ("".join(called),)]
-        names.append((plain(arrays.called[match.column]),))
-        short = any(is_short_for(letters, name) for name in names)
-        return _SHORT_FOR * (short or is_short_for("".join(called), (letters,)))
+        one, plainly = ("".join(called),), (plain(arrays.called[match.column]),)
+        names = [(*about, *called), about, called, called[-1:], one, plainly]
+        if any(is_short_for(letters, name) for name in names) or is_short_for(*one, (letters,)):
+            return _SHORT_FOR
+        ends = ((*about[start:], *called) for start in range(1, len(about)))
+        return _MADE_OF * any(is_short_for(letters, name) for name in ends)
 
     def _alone_holds(self, column: int) -> float:
         """How far it tells a list that it alone holds the texts of a column: Y and N, letters and

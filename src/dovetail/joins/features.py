@@ -447,7 +447,7 @@ class PairFeatures:
         number = np.isfinite(self.high[child])
         value[(self.distinct[child] < _SOME) & ~number & (name == 0)] = 0.0
         across, gaps = self._across(*tables), self._gaps(candidates)
-        value = np.maximum(value, np.where(self.running.many[child], gaps, 0.0))
+        value = np.maximum(value, gaps)
         exact = (self.names[child] == self.names[parent]).astype(np.float64)
         code, none = self._code(candidates, across), np.zeros(len(child))
         # Codes may read as months, as some of their list do, where the names are the same.
@@ -490,7 +490,7 @@ class PairFeatures:
         subtype = unnamed * facts.own_name[parent] * wholly
         # Codes of one system's key in another's, or the same numbers: two masters of one domain.
         codes = np.where(np.isfinite(self.high[child]), 0, code)
-        twins = np.maximum(gaps * self.running.many[child], self._twins(child, parent))
+        twins = np.maximum(gaps, self._twins(child, parent))
         masters = across * np.maximum(codes, twins)
         own: Floats = facts.own[child] * (1 - np.maximum(subtype, masters))
         return own
@@ -517,8 +517,7 @@ class PairFeatures:
         measure = np.where(self._codes(child, parent) & ~cut, 0, measure)
         measure = measure * (1 - self._from_end_to_end(candidates, across, gaps))
         measure = np.where(facts.counts[child], facts.plain[child] * _COUNT, measure)
-        many = np.where(self.running.many[child], gaps, 0.0)
-        told: Floats = np.maximum(measure, facts.position[child] * (_COUNT - exact) * (1 - many))
+        told: Floats = np.maximum(measure, facts.position[child] * (_COUNT - exact) * (1 - gaps))
         return told
 
     def _codes(self, child: Ints, parent: Ints) -> Flags:
@@ -554,7 +553,7 @@ class PairFeatures:
         span = np.maximum(running.high[child] - running.low[child] + 1, self.distinct[parent])
         nats = self.distinct[child] * np.log(span / np.maximum(self.distinct[parent], 1))
         told = np.clip(np.nan_to_num(nats) / _GAPS, 0, 1)
-        gaps: Floats = np.where(self._within(candidates), told, 0.0)
+        gaps: Floats = np.where(self._within(candidates) & running.many[child], told, 0.0)
         return gaps
 
     def _from_end_to_end(self, candidates: Candidates, across: Floats, gaps: Floats) -> Floats:
