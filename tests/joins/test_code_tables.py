@@ -100,6 +100,26 @@ def depot(random: Random) -> Tables:
     }
 
 
+def dairy(random: Random) -> Tables:
+    """Lists in another schema, whose names are short for a column behind its table, or for it; two
+    hold the same codes, which a column uses all of."""
+    lists: Lists = {
+        "ORDST": [10, 20, 30, 90],
+        "WOST": [10, 20, 30, 90],
+        "RETRS": ["01", "02", "03", "04"],
+        "WDREASON": ["A", "F", "H", "P", "T"],
+        "VERSART": ["P", "S", "A"],
+    }
+    return {
+        "gencode": code_table(lists, ("code_type", "code", "descr")),
+        "sales_order": (("order_no", "order_status"), rows(random, 300, [10, 20, 30, 90])),
+        "work_order": (("wo_no", "status"), rows(random, 200, [10, 20, 30, 90])),
+        "goods_return": (("ret_no", "reason"), rows(random, 99, ["01", "02", "03", "04"])),
+        "withdrawal": (("wd_no", "wdrn_code", "VersArt"), rows(random, 90, "AFHPT", "PSA")),
+        "bottle": (("bottle_no", "size"), rows(random, 90, [10, 20, 30])),
+    }
+
+
 VARIANTS: list[tuple[Callable[[Random], Tables], set[tuple[str, str, str]]]] = [
     (
         insurer,
@@ -124,6 +144,16 @@ VARIANTS: list[tuple[Callable[[Random], Tables], set[tuple[str, str, str]]]] = [
             ("arende.status", "kodlista.kod", "kodlista.listtyp = 'AST'"),
             ("arende.arendetyp", "kodlista.kod", "kodlista.listtyp = 'ATY'"),
             ("L45_kontroll.typ", "kodlista.kod", "kodlista.listtyp = 'KTY'"),
+        },
+    ),
+    (
+        dairy,
+        {
+            ("sales_order.order_status", "gencode.code", "gencode.code_type = 'ORDST'"),
+            ("work_order.status", "gencode.code", "gencode.code_type = 'WOST'"),
+            ("goods_return.reason", "gencode.code", "gencode.code_type = 'RETRS'"),
+            ("withdrawal.wdrn_code", "gencode.code", "gencode.code_type = 'WDREASON'"),
+            ("withdrawal.VersArt", "gencode.code", "gencode.code_type = 'VERSART'"),
         },
     ),
     (

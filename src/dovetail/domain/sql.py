@@ -31,7 +31,7 @@ unpivot update using values variadic verbose when where window with
 """
 _RESERVED = frozenset(_WORDS.split())
 # What stands between the parts of a code, and goes when punctuation is dropped.
-PUNCTUATION = " -_./#:,"
+PUNCTUATION = " -_./#:,+"
 _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 # Names are in any case with their accents: the commonest of Latin-1.
 ACCENTED = "ÁÀÂÃÄÅÇÉÈÊÍÑÓÔÕÖØÚÜ"
@@ -40,9 +40,10 @@ ACCENTED = "ÁÀÂÃÄÅÇÉÈÊÍÑÓÔÕÖØÚÜ"
 _PARTS = 3
 
 CASE, PUNCTUATED, ZEROS, PREFIX, DAY = "case", "punctuation", "zeros", "prefix", "day"
-# What all values of a column begin and end with goes: `cut:fr:` makes ab12 of FR-AB12.
+# What all values of a column begin and end with goes: `cut:fr:` makes ab12 of FR-AB12, and
+# `cut::@firmse` makes alind of alind@firm.se.
 CUT = "cut"
-_CUT = re.compile(rf"{CUT}:([a-z0-9|]*):([a-z0-9]*)")
+_CUT = re.compile(rf"{CUT}:([a-z0-9|]*):(@?[a-z0-9]*)")
 
 
 @dataclass(frozen=True, slots=True)

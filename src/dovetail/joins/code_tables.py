@@ -26,9 +26,18 @@ from dovetail.hashing import Hashes, hash_values
 from dovetail.joins.columns import ColumnArrays, TableColumns, ValueSets, edge_of
 from dovetail.joins.features import WEIGHTS
 from dovetail.joins.rows import RowQuestions, RowReader, combine_columns
-from dovetail.names.references import is_made_of, is_short_for, refers
+from dovetail.names.references import is_short_for, refers
 from dovetail.names.table_name import copy_marks, entity, qualifier
-from dovetail.names.words import Words, core, counts, identifies, is_language, is_position, words
+from dovetail.names.words import (
+    Words,
+    core,
+    counts,
+    identifies,
+    is_language,
+    is_position,
+    plain,
+    words,
+)
 from dovetail.ports import Json
 
 # Rows and columns of a code table, and columns that may be its codes.
@@ -43,9 +52,11 @@ _LANGUAGES = 10
 _MOST_VALUES, _HELD = 200, 0.9
 # How far a column is named after its list, and lists of a table by name for values to tell more.
 _NAMED, _PROVED = 0.6, 2
-# The same by a list whose name is short: for the column, or for its table and the column.
-_SHORT = re.compile("[a-z]{2,5}")
-_SHORT_FOR, _MADE_OF = 0.7, 0.6
+# The same by a list whose name is short: for the column, or for its table and the column, or for
+# the last words of both.
+_SHORT, _SHORT_FOR, _MADE_OF = re.compile("[a-z]{2,8}"), 0.7, 0.65
+# The share of a list that a column uses whose table is of another schema than the list.
+_USED = 0.8
 # Values that do not tell a list by themselves; twice as many do.
 _FEW = 2
 
@@ -63,7 +74,8 @@ class _List:
 @dataclass(frozen=True, slots=True)
 class _Match:
     """A column and a list that holds so many of its rows, after a transform: how far the one is
-    named after the other, and how far values tell it."""
+    named after the other, how far values tell it, and the share of the list that the column uses.
+    """
 
     column: int
     list: _List
@@ -71,6 +83,7 @@ class _Match:
     transform: str
     name: float = 0.0
     value: float = 0.0
+    used: float = 0.0
 
 
 def with_code_tables(
@@ -119,7 +132,7 @@ class _Finder:
         arrays = self.arrays
         heads: dict[str, set[str]] = defaultdict(set)
         for table, called in zip(arrays.table.tolist(), arrays.called, strict=True):
-            heads[arrays.ids[table].source].add(_head(core(called)))
+            heads[arrays.ids[table].source] |= {_head(core(called)), plain(called)}
         may = arrays.children & (arrays.filled >= _WHOLE * arrays.rows[arrays.table])
         may &= (arrays.distinct > 1) & ~arrays.period
         for table, own in enumerate(self.columns.of):
@@ -132,7 +145,7 @@ class _Finder:
                     for kind in usable
                     if self._may_be_types(kind)
                     for named in [self._read_like_names(kind, heads[source] - {""})]
-                    for code in self._codes(kind, usable)
+                    for code in self._codes(kind, usable, named)
                     if named or self._is_bare_code(code)
                 ]
                 if pairs:
@@ -149,19 +162,25 @@ class _Finder:
         return bool(few and texts) and not masked_kinds(texts)
 
     def _read_like_names(self, column: int, heads: set[str]) -> bool:
-        """Whether some types end as names of columns do."""
+        """Whether some types end as names of columns do, or one is such a name in one word."""
         texts = self.examples[column]
-        return sum(_head(core(text)) in heads for text in texts) >= min(_LIKE_NAMES, len(texts))
+        alike = sum(_head(core(text)) in heads for text in texts)
+        whole = any(len(text) > _LETTERS and plain(text) in heads for text in texts)
+        return whole or alike >= min(_LIKE_NAMES, len(texts))
 
-    def _codes(self, kind: int, columns: Sequence[int]) -> list[int]:
-        """Columns that may be codes beside types: called so, or the next, come first."""
+    def _codes(self, kind: int, columns: Sequence[int], named: bool) -> list[int]:
+        """Columns that may be codes beside types, which read like names or do not: called so, or
+        the next, come first."""
         arrays, rows = self.arrays, int(self.arrays.filled[kind])
         many = _LANGUAGES if self._languages(kind) else 1
         codes = [
             column
             for column in columns
             if column != kind
-            and (not arrays.unique[column] or (kind < column and self._is_bare_code(column)))
+            and (
+                not arrays.unique[column]
+                or (kind < column and (named or self._is_bare_code(column)))
+            )
             and not is_language(arrays.name[column])
             and int(arrays.distinct[column]) * int(arrays.distinct[kind]) * many >= rows
         ]
@@ -233,7 +252,12 @@ class _Finder:
                 enough &= tables != arrays.table[child]
                 if enough.any():
                     at = np.flatnonzero(enough).tolist()
-                    yield [_Match(child, lists[n], int(found[n]), transform) for n in at]
+                    used = np.bincount(which, minlength=len(lists))
+                    yield [
+                        _Match(child, of, int(found[n]), transform, used=used[n] / len(of.codes))
+                        for n in at
+                        for of in [lists[n]]
+                    ]
                 else:
                     rest.append(child)
             children = rest
@@ -253,19 +277,24 @@ class _Finder:
         return [replace(m, name=name) for m, name in zip(matches, far.tolist(), strict=True)]
 
     def _short(self, match: _Match) -> float:
-        """How far the name of a list of the same schema is short for what a column is called."""
+        """How far the name of a list is short for what a column is called, alone or behind its
+        table, or the other way round: in the same schema, or where the column uses all its codes.
+        """
         arrays, letters = self.arrays, match.list.name.lower()
         own, other = (
             arrays.ids[int(arrays.table[c])].name for c in (match.column, match.list.code)
         )
         called = core(arrays.called[match.column])
-        if not called or not _SHORT.fullmatch(letters) or qualifier(own) != qualifier(other):
+        near = qualifier(own) == qualifier(other) or match.used >= _USED
+        if not (called and near and _SHORT.fullmatch(letters)):
             return 0.0
-        if any(is_short_for(letters, word) for word in (called[-1], "".join(called))):
-            return _SHORT_FOR
         about = entity(own)
-        ends = ((*about[start:], *called) for start in range(len(about)))
-        return _MADE_OF * any(is_made_of(letters, name) for name in ends)
+        one, plainly = ("".join(called),), (plain(arrays.called[match.column]),)
+        names = [(*about, *called), about, called, called[-1:], one, plainly]
+        if any(is_short_for(letters, name) for name in names) or is_short_for(*one, (letters,)):
+            return _SHORT_FOR
+        ends = ((*about[start:], *called) for start in range(1, len(about)))
+        return _MADE_OF * any(is_short_for(letters, name) for name in ends)
 
     def _alone_holds(self, column: int) -> float:
         """How far it tells a list that it alone holds the texts of a column: Y and N, letters and

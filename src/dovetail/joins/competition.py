@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from dovetail.arrays import Encoded, Flags, Floats, Ints, firsts
-from dovetail.components import Components
 from dovetail.joins.candidates import Candidates
 from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.features import WEIGHTS, Features, ranks
@@ -24,15 +23,19 @@ from dovetail.names.words import plain, words
 _ALIKE, _OF_MORE, _VERSION = 0.7, 0.6, 20.0
 # The share of the rows found in a satellite that its master must hold.
 _AS_MANY = 0.95
+# The rung of the ladder from which on letters are cut.
+_CUT_RUNG = 2
+# How much a parent must look like a key to be the master of another system's columns.
+_MEMBER = 0.5
 # The share of a key's rows whose value is another's too, and of a child's rows that it lacks, from
 # which on it is no master where another key has none of the one, or most of the other.
 _TWICE, _LACKS, _MOST_OF_THEM = 0.02, 0.01, 0.9
 # How far words must name a parent for others that nothing names to be none, and what values say
 # that speak for themselves.
 _NAMED, _PROVED = 0.5, 0.5
-# Nats from which on a join says that two tables are of one database, in turn (at first none does),
-# while its competitors weigh less than this; and tables that make a database.
-_SURE, _CLEAR, _SEVERAL = (np.inf, 3.0, 1.4, 0.0), 0.7, 3
+# What the competitors of a join weigh, at most, for it to say that two tables are of one database;
+# tables that make a database, and those that make one which others do not join by chance.
+_CLEAR, _SEVERAL, _MANY = 0.7, 2, 3
 
 
 def score_jointly(
@@ -60,7 +63,7 @@ def score_jointly(
     if arrays.thresholds.sources:
         own = np.where(versions | backward, -np.inf, rank)
         versions |= satellites(arrays, candidates, own, logit, features, rung)
-        versions |= unnamed(candidates, features)
+        versions |= unnamed(candidates, features) | _beheaded(candidates, features, logit, rung)
 
     def logits(penalty: Floats) -> tuple[Floats, Floats]:
         competitors: Floats = competition(arrays, candidates, rank - penalty, versions)
@@ -70,26 +73,51 @@ def score_jointly(
     penalty: Floats = np.where(backward | slices, WEIGHTS.turned, 0.0)
     total, competitors = logits(penalty)
     if not arrays.thresholds.sources:
-        for least in _SURE:
-            sure = np.flatnonzero((total > least) & (competitors < _CLEAR))
-            clash, apart = between_databases(arrays, left, right, sure)
+        database = np.arange(len(arrays.ids))
+        for _ in range(2):
+            clash, apart = between_databases(arrays, left, right, database)
             total, competitors = logits(penalty + np.where(clash, WEIGHTS.clash, 0.0))
             total = np.round(total - WEIGHTS.apart * apart * (1 - features.value), 9)
+            sure = total > WEIGHTS.apart * (1 - features.value)
+            joins = np.flatnonzero((total > 0) & (competitors < _CLEAR))
+            joins = joins[np.argsort(-total[joins], kind="stable")]
+            database = databases(arrays, left[joins], right[joins], sure[joins])
     score = 1 / (1 + np.exp(-np.clip(total, -700, 700)))
     return score, {"competitors": competitors}
 
 
-def between_databases(
-    arrays: ColumnArrays, left: Ints, right: Ints, sure: Ints
-) -> tuple[Flags, Flags]:
-    """Which pairs of tables are of two databases: those that would put two tables of one name into
-    one, and all between two of several tables. The `sure` pairs join the tables of a database."""
-    tables = len(arrays.ids)
-    joined = Components(range(tables), zip(left[sure].tolist(), right[sure].tolist(), strict=True))
-    database = np.array([joined.root(table) for table in range(tables)], dtype=np.int64)
-    names: list[set[str]] = [set() for _ in range(tables)]
+def databases(arrays: ColumnArrays, left: Ints, right: Ints, sure: Flags) -> Ints:
+    """The database of each table, by joins, the surest first: their tables are of one, unless that
+    would put two tables of one name into it, or unite two of many tables without being `sure`.
+    """
+    database = list(range(len(arrays.ids)))
+    names = _names_in(arrays, np.arange(len(arrays.ids)))
+    members = [[table] for table in database]
+    for one, other, certain in zip(left.tolist(), right.tolist(), sure.tolist(), strict=True):
+        less, more = sorted((database[one], database[other]), key=lambda at: len(members[at]))
+        several = len(members[less]) >= _MANY
+        if less != more and names[less].isdisjoint(names[more]) and (certain or not several):
+            for table in members[less]:
+                database[table] = more
+            members[more] += members[less]
+            names[more] |= names[less]
+    return np.array(database, dtype=np.int64)
+
+
+def _names_in(arrays: ColumnArrays, database: Ints) -> list[set[str]]:
+    """What the tables of each database are called."""
+    names: list[set[str]] = [set() for _ in arrays.ids]
     for table, of in zip(arrays.ids, database.tolist(), strict=True):
         names[of].add(" ".join(words(table.name)))
+    return names
+
+
+def between_databases(
+    arrays: ColumnArrays, left: Ints, right: Ints, database: Ints
+) -> tuple[Flags, Flags]:
+    """Which pairs of tables are of two databases: those that would put two tables of one name into
+    one, and all between two of several tables."""
+    tables, names = len(arrays.ids), _names_in(arrays, database)
     several = np.bincount(database, minlength=tables) >= _SEVERAL
     left, right = database[left], database[right]
     pairs, back = np.unique(left * tables + right, return_inverse=True)
@@ -175,7 +203,7 @@ def satellites(
     at[at == len(by_pair)] = 0
     other = by_pair[at] if len(by_pair) else by_pair
     source = Encoded.of([table.source for table in arrays.ids]).codes[arrays.table]
-    near = source[master[parent]] == source[parent]
+    near = (source[master[parent]] == source[parent]) | (source[child] != source[parent])
     holds = candidates.rows[other] >= _AS_MANY * candidates.rows
     flags: Flags = (master[parent] >= 0) & (pairs[other] == wanted) & holds
     flags &= (logit[other] > 0) | (logit[other] >= logit)
@@ -186,6 +214,7 @@ def satellites(
     lacks = features.orphan - features.orphan[other]
     member |= (features.repeat > _TWICE) & (features.repeat[other] == 0)
     member |= (lacks > _LACKS) & (lacks >= _MOST_OF_THEM * features.orphan)
+    member |= (features.key < _MEMBER) & (features.key[other] > features.key)
     flags &= member
     return flags
 
@@ -197,6 +226,19 @@ def unnamed(candidates: Candidates, features: Features) -> Flags:
     np.maximum.at(named, candidates.child, words)
     silent: Flags = (features.name == 0) & (features.value < _PROVED)
     return silent & (named[candidates.child] >= _NAMED)
+
+
+def _beheaded(candidates: Candidates, features: Features, logit: Floats, rung: Floats) -> Flags:
+    """Which candidates match by numbers without the letters before them, where another one holds as
+    many rows letters and all: of PO-1001, SO-1001 is another thing."""
+    whole = np.zeros(int(candidates.child.max(initial=-1)) + 1, dtype=np.int64)
+    kept = (features.code == 1) & (features.key > _MEMBER) & (rung < _CUT_RUNG) & (logit > 0)
+    np.maximum.at(whole, candidates.child[kept], candidates.rows[kept])
+    unsaid = (features.name == 0) & (features.prefix == 0)
+    flags: Flags = (
+        unsaid & (rung >= _CUT_RUNG) & (whole[candidates.child] >= _AS_MANY * candidates.rows)
+    )
+    return flags
 
 
 def competition(

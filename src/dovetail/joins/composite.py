@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NamedTuple
@@ -86,16 +86,12 @@ class CompositeKeys:
             elif (
                 _holds_all(edge)
                 and wholly[_referring(edge)] == 1
-                and self._within_source(edge)
+                and bool(self.arrays.thresholds.sources)
                 and "numbered" not in edge.evidence
             ):
                 yield _raised(edge, _ONLY)
             else:
                 yield edge
-
-    def _within_source(self, edge: JoinEdge) -> bool:
-        """Whether both tables are of one source, where sources count."""
-        return bool(self.arrays.thresholds.sources) and edge.left.source == edge.right.source
 
     def _narrowest(self) -> Iterator[JoinEdge]:
         """Between every two tables the best foreign key of the fewest columns."""
@@ -128,6 +124,7 @@ class CompositeKeys:
             "parent": [arrays.ids[parent].source, arrays.ids[parent].name],
             "parts": [[int(position[own]), int(position[key])] for own, key in parts],
             "first": int(position[self.columns.first[parent]]),
+            "days": [n for n, part in enumerate(parts) if self._only_days(*part)],
         }
 
     def _same_names(self) -> dict[tuple[int, int], list[Part]]:
@@ -175,30 +172,61 @@ class CompositeKeys:
                 children.append(np.repeat(same, len(keys)))
                 parents.append(np.tile(keys, len(same)))
         if arrays.thresholds.sources:
-            both = np.array(sorted(set(self._nearly_same_names())), dtype=np.int64).reshape(-1, 2)
-            children.append(both[:, 0])
-            parents.append(both[:, 1])
+            nearly = set(self._nearly_same_names())
+            known = np.stack([np.concatenate(children), np.concatenate(parents)]).T.tolist()
+            both = sorted(nearly | set(self._days_beside(nearly.union(map(tuple, known)))))
+            beside = np.array(both, dtype=np.int64).reshape(-1, 2)
+            children.append(beside[:, 0])
+            parents.append(beside[:, 1])
         pairs = np.unique(np.stack([np.concatenate(children), np.concatenate(parents)]), axis=1)
         return pairs[0], pairs[1]
 
     def _nearly_same_names(self) -> Iterator[Part]:
-        """Columns with the parts of keys of their source that have the same name but for an
-        id-word, or behind a role: the country and the port of departure."""
+        """Columns with the parts of keys that have the same name but for an id-word, and of their
+        own source those before or behind a role: the country and the port of departure."""
         arrays = self.arrays
-        keys: dict[tuple[str, str], list[int]] = defaultdict(list)
+        keys: dict[str, list[int]] = defaultdict(list)
         filled = np.flatnonzero(arrays.filled > 0).tolist()
         glued = {column: "".join(core(arrays.called[column])) for column in filled}
         for column in filled:
-            if self._may_be_part_of_key(column):
-                keys[arrays.ids[int(arrays.table[column])].source, glued[column]].append(column)
+            if glued[column] and self._may_be_part_of_key(column):
+                keys[glued[column]].append(column)
+        source = [table.source for table in arrays.ids]
         for column, name in glued.items():
-            source = arrays.ids[int(arrays.table[column])].source
-            shortest = max(len(name) - _SHORTEST, 0)
-            for end in [name[start:] for start in range(shortest + 1)] if name else ():
-                same = keys.get((source, end), ())
+            own = int(arrays.table[column])
+            shorter = range(_SHORTEST, len(name))
+            names = {name[-size:] for size in shorter} | {name[:size] for size in shorter}
+            for called in sorted({name} | names):
+                same = [
+                    key
+                    for key in keys.get(called, ())
+                    if called == name or source[int(arrays.table[key])] == source[own]
+                ]
                 for key in same if len(same) <= _COMMON_SMALL else ():
-                    if arrays.table[column] != arrays.table[key]:
+                    if own != arrays.table[key]:
                         yield column, key
+
+    def _days_beside(self, pairs: Collection[Part]) -> Iterator[Part]:
+        """The days of two tables that share another part, whatever they are called: of a trip the
+        child may name the day of the complaint, and its parent the day of operation."""
+        arrays, table = self.arrays, self.arrays.table
+        days: dict[int, list[int]] = defaultdict(list)
+        for column in np.flatnonzero(arrays.period & (arrays.filled > 0)).tolist():
+            days[int(table[column])].append(column)
+        tables = {
+            (int(table[own]), int(table[key]))
+            for own, key in pairs
+            if not (arrays.period[own] or arrays.unique[own])
+        }
+        for child, parent in tables:
+            for key in days.get(parent, ()) if child != parent else ():
+                if self._may_be_part_of_key(key):
+                    yield from ((own, key) for own in days.get(child, ()))
+
+    def _only_days(self, own: int, key: int) -> bool:
+        """Whether two columns have nothing in common but that they hold days."""
+        called = self.arrays.called
+        return bool(self.arrays.period[own]) and words(called[own]) != words(called[key])
 
     def _may_be_part_of_key(self, column: int) -> bool:
         table = int(self.arrays.table[column])
@@ -290,8 +318,9 @@ def composite(rows: RowReader, question: Json) -> list[list[int]]:
             if counted is not None:
                 keys.append([*numbers, *counted])
         if keys:
-            first = question["first"]
-            return [_widened(rows, child, parent, parts, key, first) for key in keys]
+            first, days = question["first"], frozenset(question["days"])
+            keys = [key for key in keys if days.isdisjoint(key[:-4])] or keys
+            return [_widened(rows, child, parent, parts, key, first, days) for key in keys]
     return []
 
 
@@ -302,14 +331,17 @@ def _widened(
     parts: Sequence[Part],
     key: list[int],
     first: int,
+    days: Collection[int],
 ) -> list[int]:
     """A key with the columns that stand before its last one in the parent, from its first on, if
-    the child has them too: company, number and year identify a document, though number and year
-    alone would do."""
+    the child has them too and they are no `days`: company, number and year identify a document,
+    though number and year alone would do."""
     numbers = key[:-4]
     last = max(parts[number][1] for number in numbers)
     front = [
-        number for number, (_, column) in enumerate(parts) if column < last or number in numbers
+        number
+        for number, (_, column) in enumerate(parts)
+        if number in numbers or (column < last and number not in days)
     ]
     columns = {parts[number][1] for number in front}
     wide = last - first >= _MOST_COLUMNS

@@ -283,7 +283,7 @@ class _Finder:
         if not _LETTERS.fullmatch(text):
             return
         for (of, about), tables in self._tables_by_name.items():
-            if of == source and about and is_short_for(text, about[-1]):
+            if of == source and about and is_short_for(text, about[-1:]):
                 yield from tables
 
     def asked(self, question: _Question) -> Json:

@@ -260,7 +260,8 @@ def _reweighed(
         shift += WEIGHTS.key * (1 - evidence["key"])
     if left is not None and left.candidate_keys:
         # Masters of two systems are both primary keys.
-        masters = evidence["across"] and (evidence["code"] or "transformed" in evidence)
+        alike = evidence["code"] or evidence["fit"] or "transformed" in evidence
+        masters = evidence["across"] and alike
         if left.primary == (own,) and not masters:
             shift -= WEIGHTS.own * (1 - evidence["own"])
         elif not left.uses(own):

@@ -31,7 +31,7 @@ from dovetail.joins.parted import by_part, with_parts
 from dovetail.joins.queried import with_queries
 from dovetail.joins.rows import RowQuestions
 from dovetail.joins.scoring import edges_of, foreign_key
-from dovetail.joins.self_references import self_references
+from dovetail.joins.self_references import with_self_references
 
 
 def join_evidence(
@@ -53,7 +53,7 @@ def join_evidence(
         # Beyond one column and two tables, weighed in the same nats, after what needs no rows.
         composite = list(CompositeKeys(arrays, columns, rows).edges())
         single = edges_of(arrays, scored)
-        edges = [*single, *composite, *self_references(arrays, columns, single)]
+        edges = [*with_self_references(arrays, columns, single), *composite]
         edges += name_only_edges(arrays, columns, edges)
         edges = with_conditional_keys(arrays, columns, edges, rows)
         edges = with_code_tables(arrays, columns, edges, rows)

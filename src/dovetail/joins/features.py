@@ -41,6 +41,7 @@ class JoinWeights:
     orphan: float = 10.0  # per unit of rows without a parent: 5% of noise cost half a nat
     repeat: float = 5.0  # per unit of key rows entered twice: 10% cost half a nat
     few: float = 4.0  # the parent is no key of its table, only unique in a handful of rows
+    title: float = 8.0  # the parent is what a row is called, which by its name the child does not
     cover: float = 0.5  # per e-fold of the parent's values unused: prefer the one in use
     convention: float = 2.0  # the same naming convention, one nat either way around neutral
     exact: float = 0.5  # the same column name to the letter: breaks ties between competitors only
@@ -72,8 +73,9 @@ WEIGHTS = JoinWeights()
 
 # A likeness of naming conventions that speaks neither for nor against.
 NEUTRAL = 0.5
-# Numbers from which on it means something where they end, and nats that this says at most.
-_RUN, _MOST_FIT = 20, 4.0
+# Numbers from which on it means something where they end, the same of such as have a base, and
+# nats that this says at most.
+_RUN, _BASED, _MOST_FIT = 20, 8, 4.0
 # How much higher than a column a key may end to end alike, and keys of one source that may.
 _NEAR, _CROWD = 0.02, 8
 # Values from which on they say something of a column that is called by nothing of the other.
@@ -85,9 +87,13 @@ _FEW = 20
 # Codes in common that are no chance, and the share of rows that the key of a subtype must find.
 _CODES, _ALL_ROWS = 10, 0.95
 # The share of rows that must be in a key for them to miss its gaps, and nats that settle it.
-_ALL_IN, _GAPS = 0.99, 20.0
+_ALL_IN, _GAPS, _ENDS = 0.99, 20.0, 5.0
+# How surely two keys hold the same numbers for that to tell by itself.
+_SURE = 0.5
 # Distinct words from which on a column may hold codes of a master.
 _SEVERAL = 8
+# How much what a row is called looks like a key, at most.
+_TITLE = 0.25
 # Columns that a table of texts by language has at most.
 _TEXTS = 5
 # Twice the sparsity above which values are distinctive.
@@ -148,6 +154,7 @@ class ColumnFacts:
     own_name: Floats  # how far it is named after its own table
     repeat: Floats  # share of its rows whose value is another's too
     few: Floats  # how far it is unique for want of rows: no key of its table, and few values
+    title: Flags  # it is text that no code is, and looks like no key
 
     @classmethod
     def of(
@@ -170,6 +177,7 @@ class ColumnFacts:
         )
         own_name[references.bare] = 1.0  # a bare id is the table's own
         key = 0.5 * first + 0.5 * np.maximum(0.5 * id_word, own_name)
+        coded = arrays.words & np.isfinite(arrays.low)  # letters and a number, as lots have
         return cls(
             rarity=information.rarity,
             code=arrays.codes,
@@ -191,6 +199,7 @@ class ColumnFacts:
             own_name=own_name,
             repeat=1 - arrays.distinct / np.maximum(arrays.filled, 1),
             few=np.clip(1 - 2 * key, 0, 1) * np.clip(1 - arrays.distinct / _FEW, 0, 1),
+            title=~(arrays.number | arrays.codes | coded) & (key < _TITLE),
         )
 
 
@@ -207,6 +216,7 @@ class Features:
     orphan: Floats  # share of the child's rows without a parent
     repeat: Floats  # share of the parent's rows whose key is another's too
     few: Floats  # the parent is unique for want of rows alone
+    title: Floats  # the parent is what a row is called, and the child is not named after it
     convention: Floats  # likeness of the two tables' naming conventions
     exact: Floats  # the column names are equal to the letter
     copy: Floats  # the parent's table is a copy by its name, and the child's is not
@@ -228,6 +238,8 @@ def ranks(features: Features, logit: Floats, rung: Floats) -> Floats:
     """The logit with what decides between competitors only; `rung` is how far up the ladder of
     normal forms each is found."""
     rank: Floats = logit + WEIGHTS.exact * features.exact + WEIGHTS.source * features.source
+    # What values say counts alike for all that hold them: of these names tell in full.
+    rank += features.name * (WEIGHTS.value * features.value + WEIGHTS.fit * features.fit)
     return rank - WEIGHTS.master * features.copy - WEIGHTS.rung * rung
 
 
@@ -254,6 +266,7 @@ def local_logits(features: Features) -> Floats:
         + w.code * features.code
         - w.repeat * features.repeat
         - w.few * features.few
+        - w.title * features.title
         + w.fit * features.fit * (1 - features.name)
         + w.prefix * features.prefix
         + w.cover * np.log(features.cover)
@@ -292,7 +305,9 @@ class RunningNumbers:
         """The columns of a catalog."""
         source = Encoded.of([table.source for table in arrays.ids]).codes[arrays.table]
         high = np.where(arrays.number, arrays.high, np.nan)
-        many = (arrays.distinct >= _RUN) & np.isfinite(high) & (high > 0)
+        based = arrays.low > arrays.distinct
+        many = arrays.distinct >= np.where(based, _BASED, _RUN)
+        many &= np.isfinite(high) & (high > 0)
         keys = np.flatnonzero(arrays.key & many)
         values, value = np.unique(high[keys], return_inverse=True)
         names = Encoded.of([arrays.called[key] for key in keys.tolist()]).codes
@@ -431,37 +446,23 @@ class PairFeatures:
         # Yes, no and perhaps are in many columns, and mean something else in each.
         number = np.isfinite(self.high[child])
         value[(self.distinct[child] < _SOME) & ~number & (name == 0)] = 0.0
-        across = self._across(*tables)
-        role = self.references.by_role(child, tables[1])
-        both = self._codes(child, parent)
-        named = np.where(role, 0, 1 - to_table)
+        across, gaps = self._across(*tables), self._gaps(candidates)
+        value = np.maximum(value, gaps)
         exact = (self.names[child] == self.names[parent]).astype(np.float64)
-        # Called as the key is that it is found in, a number is no measure: by an id-word, or to the
-        # letter as the first column of a table of its own system.
-        first = self.sources_count * (1 - across) * facts.counter[parent] * exact
-        same = np.where(facts.names_key[parent] | (first > 0), to_column, 0)
-        measure, none = facts.plain[child] * np.minimum(named, 1 - same), np.zeros(len(child))
-        measure = self._measure(candidates, measure, across, exact)
-        # A key wholly inside a key, no word in common, values beyond chance: a table of a subtype.
-        # Codes of one system's key in another's: two masters of one domain.
-        wholly = candidates.rows >= _ALL_ROWS * self.filled[child]
-        subtype = value * facts.own_name[parent] * (to_column == 0) * wholly
-        # A system's own key refers to another of its keys with all its rows or none.
-        partial = (across == 0) & facts.counter[child] & facts.names_key[child] & ~wholly
-        code = np.where(partial, 0.0, self._code(candidates))
-        masters = across * np.where(both & ~number, code, 0)
+        code, none = self._code(candidates, across), np.zeros(len(child))
         # Codes may read as months, as some of their list do, where the names are the same.
         day = facts.period[child] | ((facts.day[child] != facts.day[parent]) & (name == 0))
         features = Features(
             name=name,
             value=value,
             key=facts.key[parent],
-            own=facts.own[child] * (1 - np.maximum(subtype, masters)),
-            measure=measure,
+            own=self._own(candidates, across, value * (to_column == 0), code, gaps),
+            measure=self._measure(candidates, across, (to_table, to_column, exact), gaps),
             cover=candidates.shared / self.distinct[parent],
             orphan=1 - candidates.rows / self.filled[child],
             repeat=facts.repeat[parent],
             few=facts.few[parent],
+            title=facts.title[parent] * np.clip(2 - 3 * name, 0, 1),
             convention=np.where(across > 0, np.maximum(convention, NEUTRAL), convention),
             exact=exact,
             copy=np.maximum(self.copies.copied(*tables), self._of_texts(*tables)),
@@ -478,18 +479,46 @@ class PairFeatures:
             return features
         return replace(features, fit=self._fit(child, parent, features))
 
-    def _measure(
-        self, candidates: Candidates, by_name: Floats, across: Floats, exact: Floats
+    def _own(
+        self, candidates: Candidates, across: Floats, unnamed: Floats, code: Floats, gaps: Floats
     ) -> Floats:
-        """How far each child is a number that refers to nothing, given how far its name says so."""
+        """How far each child is its own table's key, and no other; `unnamed` is how little chance
+        explains its values where its words are not the parent's."""
         child, parent, facts = candidates.child, candidates.parent, self.facts
-        both = self._codes(child, parent)
+        # A key wholly inside a key, no word in common, values beyond chance: a table of a subtype.
+        wholly = candidates.rows >= _ALL_ROWS * self.filled[child]
+        subtype = unnamed * facts.own_name[parent] * wholly
+        # Codes of one system's key in another's, or the same numbers: two masters of one domain.
+        codes = np.where(np.isfinite(self.high[child]), 0, code)
+        twins = np.maximum(gaps, self._twins(child, parent))
+        masters = across * np.maximum(codes, twins)
+        own: Floats = facts.own[child] * (1 - np.maximum(subtype, masters))
+        return own
+
+    def _measure(
+        self,
+        candidates: Candidates,
+        across: Floats,
+        names: tuple[Floats, Floats, Floats],
+        gaps: Floats,
+    ) -> Floats:
+        """How far each child is a number that refers to nothing: by `names`, how far it is called
+        after the table, and as the key, and whether to the letter."""
+        child, parent, facts = candidates.child, candidates.parent, self.facts
+        to_table, to_column, exact = names
+        role = self.references.by_role(child, self.table[parent])
+        # Called as the key is that it is found in, a number is no measure: by an id-word, or to the
+        # letter as the first column of a table of its own system.
+        first = self.sources_count * (1 - across) * facts.counter[parent] * exact
+        same = np.where(facts.names_key[parent] | (first > 0), to_column, 0)
+        measure = facts.plain[child] * np.minimum(np.where(role, 0, 1 - to_table), 1 - same)
         # Numbers that only match because letters were cut on the other side may be hours.
         cut = self.behind_letters[parent] & ~self.behind_letters[child]
-        measure = np.where(both & ~cut, 0, by_name)
-        measure = measure * (1 - self._between_gaps(candidates, across))
+        measure = np.where(self._codes(child, parent) & ~cut, 0, measure)
+        measure = measure * (1 - self._from_end_to_end(candidates, across, gaps))
         measure = np.where(facts.counts[child], facts.plain[child] * _COUNT, measure)
-        return np.maximum(measure, facts.position[child] * (_COUNT - exact))
+        told: Floats = np.maximum(measure, facts.position[child] * (_COUNT - exact) * (1 - gaps))
+        return told
 
     def _codes(self, child: Ints, parent: Ints) -> Flags:
         """Which pairs hold codes: text that is one by itself, or words that are those of a master,
@@ -498,22 +527,53 @@ class PairFeatures:
         codes: Flags = (self.facts.code[child] & self.facts.code[parent]) | word
         return codes
 
-    def _code(self, candidates: Candidates) -> Floats:
-        """How many of ten codes two columns have in common."""
-        codes = self._codes(candidates.child, candidates.parent)
+    def _code(self, candidates: Candidates, across: Floats) -> Floats:
+        """How many of ten codes two columns have in common. A system's own key refers to another of
+        its keys with all its rows or none."""
+        child, facts = candidates.child, self.facts
+        codes = self._codes(child, candidates.parent)
+        wholly = candidates.rows >= _ALL_ROWS * self.filled[child]
+        codes &= ~((across == 0) & facts.counter[child] & facts.names_key[child] & ~wholly)
         code: Floats = np.where(codes, np.minimum(candidates.shared / _CODES, 1), 0.0)
         return code
 
-    def _between_gaps(self, candidates: Candidates, across: Floats) -> Floats:
-        """How surely numbers are no measure, as they miss the gaps of a key of their own system,
-        all of them: 1001, 1005 and 1013 are persons, if these are their numbers."""
+    def _within(self, candidates: Candidates) -> Flags:
+        """Whether all of a column's rows are in a table's own numbers, where sources count."""
+        parent = candidates.parent
+        within = self.running.many[parent] & self.facts.counter[parent] & self.sources_count
+        within &= candidates.rows >= _ALL_IN * self.filled[candidates.child]
+        flags: Flags = within
+        return flags
+
+    def _gaps(self, candidates: Candidates) -> Floats:
+        """How surely numbers are those of a key, as all of them miss its gaps: 1001, 1005 and 1013
+        are persons, if these are their numbers."""
         child, parent, running = candidates.child, candidates.parent, self.running
-        span = np.maximum(running.high[parent] - running.low[parent] + 1, self.distinct[parent])
+        # Between the child's ends the key has no more values than it has at all.
+        span = np.maximum(running.high[child] - running.low[child] + 1, self.distinct[parent])
         nats = self.distinct[child] * np.log(span / np.maximum(self.distinct[parent], 1))
-        inside = (across == 0) & running.many[parent] & self.facts.counter[parent]
-        inside &= self.sources_count
-        inside &= candidates.rows >= _ALL_IN * self.filled[child]
-        told: Floats = np.where(inside, np.clip(np.nan_to_num(nats) / _GAPS, 0, 1), 0.0)
+        told = np.clip(np.nan_to_num(nats) / _GAPS, 0, 1)
+        gaps: Floats = np.where(self._within(candidates) & running.many[child], told, 0.0)
+        return gaps
+
+    def _from_end_to_end(self, candidates: Candidates, across: Floats, gaps: Floats) -> Floats:
+        """How surely numbers are no measure, as they miss the gaps of a key of their own system, or
+        begin and end where it does and have a base: 201 to 248."""
+        child, parent, running = candidates.child, candidates.parent, self.running
+        ends = running.begin(child, parent) + running.nats(child, parent)
+        based = running.based(parent) & self._within(candidates)
+        ends = np.where(based, np.clip(ends / _ENDS, 0, 1), 0.0)
+        told: Floats = np.where(across == 0, np.maximum(gaps, ends), 0.0)
+        return told
+
+    def _twins(self, child: Ints, parent: Ints) -> Floats:
+        """How surely two columns hold the same numbers: with a base, from end to end."""
+        running = self.running
+        span = np.maximum(running.high[parent] - running.low[parent], 1)
+        end = (running.high[parent] - running.high[child]) / span + 1 / self.distinct[child]
+        begin, nats = running.begin(child, parent), running.nats(child, parent)
+        nats = np.minimum(np.minimum(begin, nats), -np.log(np.maximum(end, 1e-9)))
+        told: Floats = np.where(begin > 0, np.clip(np.nan_to_num(nats) / _MOST_FIT, 0, 1), 0.0)
         return told
 
     def _of_texts(self, child: Ints, parent: Ints) -> Floats:
@@ -537,6 +597,13 @@ class PairFeatures:
         far[some] = once(compare, prefixes, abouts)
         return far
 
+    def own_letters(self, child: Ints, parent: Ints) -> Flags:
+        """Whether the letters before the numbers of a table's own key abbreviate what that table is
+        about, and the parent has none: PO-1001 is an order, whatever else is numbered so."""
+        own = self.facts.counter[child] & ~self.behind_letters[parent]
+        letters: Flags = own & (self._prefix(child, child) > 0) & (self._prefix(child, parent) == 0)
+        return letters
+
     def _fit(self, child: Ints, parent: Ints, features: Features) -> Floats:
         """How exactly a sequence of numbers ends where a key does, in shares of `WEIGHTS.fit`. What
         counts ends nowhere; between two systems, and of a table's own numbers, it means nothing by
@@ -545,6 +612,7 @@ class PairFeatures:
         told = np.clip((self.running.nats(child, parent) + begin) / _MOST_FIT, 0, 1)
         told *= np.clip(1 - features.measure, 0, 1)
         alone_tells = ((features.across == 0) | (begin > 0)) & ~self.facts.counter[child]
+        alone_tells |= self._twins(child, parent) > _SURE
         said = (features.name > 0) | (features.prefix > 0)
         fit: Floats = np.where(alone_tells | said, told, 0.0)
         return fit

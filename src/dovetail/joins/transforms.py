@@ -30,7 +30,7 @@ from dovetail.joins.features import (
 FORMS = ((CASE,), (PUNCTUATED,), (ZEROS, PREFIX), (DAY,), (CUT,))
 # What a column reads as beside those of a form which it has not, if not as it is: one without a
 # prefix beside one whose prefix is cut, letters without punctuation beside those that have some.
-_BESIDE = {CUT: (PUNCTUATED, ZEROS), PUNCTUATED: (CASE,)}
+_BESIDE = {CUT: (CASE, PUNCTUATED, ZEROS), PUNCTUATED: (CASE,)}
 # The share of the child's rows that must be found, and distinct values on both sides, at least.
 LEAST_ROWS, _FEWEST = 0.9, 4
 # Distinct values that say something by themselves.
@@ -118,8 +118,8 @@ class NormalizedColumns:
         as_is = arrays.distinct >= _FEWEST
         if ZEROS in form:  # text that reads as a number is one
             as_is &= arrays.number | np.isfinite(arrays.low)
-        elif CUT not in form:
-            as_is &= ~arrays.number
+        elif CUT not in form:  # long numbers are written in groups: 35-674242-105650-4
+            as_is &= ~arrays.number | (arrays.codes & (PUNCTUATED in form))
         as_is[list(own)] = False
         column = np.sort(np.append(np.flatnonzero(as_is), np.array(list(own), dtype=np.int64)))
         transforms = [own[number][1] if number in own else None for number in column.tolist()]
@@ -148,9 +148,12 @@ def _in_form(
     distinct, filled = values.sizes, arrays.filled[column]
     high = arrays.high[column].copy()
     for at, each in enumerate(normalized):
-        # A few numbers far out do not say how far the others go.
-        if numbers[at] and each is not None and not high[at] <= _FAR_OUT * each.maximum:
-            high[at] = each.maximum
+        # Text ends as letters do (L9 behind L130), and a few numbers far out do not say how far the
+        # others go.
+        if numbers[at] and each is not None:
+            short = bool(arrays.prefix[column[at]]) and high[at] < each.maximum
+            if short or not high[at] <= _FAR_OUT * each.maximum:
+                high[at] = each.maximum
     # Text that reads as numbers does not say how far these go: it counts as dense; but not where
     # it is masked, since that is done to what identifies.
     masked = np.isnan(high) & arrays.codes[column]
@@ -229,8 +232,14 @@ def search(
     found = found.sorted()
     said = features.of(found)
     # Numbers behind different letters are of different things, unless names say otherwise.
-    same = ~_other_letters(columns, found)
-    said = replace(said, value=said.value * same, prefix=said.prefix * same)
+    same = ~_other_letters(columns, found) & ~features.own_letters(found.child, found.parent)
+    said = replace(
+        said,
+        value=said.value * same,
+        prefix=said.prefix * same,
+        code=said.code * same,
+        fit=said.fit * same,
+    )
     ends = found.child.tolist(), found.parent.tolist()
     return WeighedCandidates(
         replace(found, child=columns.column[found.child], parent=columns.column[found.parent]),

@@ -17,7 +17,7 @@ from itertools import chain
 import numpy as np
 
 from dovetail.arrays import Encoded, Flags, Floats, Ints, encode_by, found_in, numbered, once
-from dovetail.names.concepts import other_words, same_thing, thing_of
+from dovetail.names.concepts import other_words, thing_of
 from dovetail.names.table_name import entity
 from dovetail.names.words import PREPOSITIONS, Words, core, is_people, is_role
 
@@ -55,7 +55,14 @@ def word_likeness(one: str, other: str) -> float:
             return 0.6
     if len(short) >= 4 and long.endswith(short):
         return 0.8
-    return _SAME_THING if same_thing(one, other) else 0.0
+    return _SAME_THING if _thing(one) is not None and _thing(one) == _thing(other) else 0.0
+
+
+@lru_cache(maxsize=1 << 17)
+def _thing(word: str) -> int | None:
+    """The number of the thing that a word is for, or that it alone is short for."""
+    others = other_words(word)
+    return thing_of(others[0]) if others else None
 
 
 def _in_order(letters: str, word: str) -> bool:
@@ -102,30 +109,20 @@ def abbreviates(letters: str, about: Words, key: Words = ()) -> float:
     return _SAME_THING * sure if any(word.startswith(letters) for word in others) else 0.0
 
 
-def is_short_for(letters: str, word: str) -> bool:
-    """Whether letters begin a word, or are some of its consonants in order behind its first letter.
+def is_short_for(letters: str, name: Words) -> bool:
+    """Whether letters are those that all words of a name begin with, with some of each in order.
 
-    >>> is_short_for("res", "reservation"), is_short_for("prf", "profile")
+    >>> is_short_for("res", ("reservation",)), is_short_for("prf", ("profile",))
     (True, True)
-    >>> is_short_for("tax", "tariff")
-    False
-    """
-    if word.startswith(letters) or word[:1] != letters[:1] or set(letters[1:]) & set("aeiou"):
-        return word.startswith(letters)
-    return _in_order(letters, word)
-
-
-def is_made_of(letters: str, name: Words) -> bool:
-    """Whether letters are one or two that the first word of a name begins with, the first ones of
-    any between, and some that the last begins with.
-
-    >>> is_made_of("ost", ("order", "status")), is_made_of("ost", ("order", "kind"))
+    >>> is_short_for("ordst", ("order", "status")), is_short_for("ost", ("order", "kind"))
     (True, False)
     """
-    between = "".join(word[0] for word in name[1:-1])
-    fronts = (name[0][:size] + between for size in (1, 2)) if len(name) > 1 else ()
-    rests = (letters.removeprefix(front) for front in fronts if letters.startswith(front))
-    return any(rest and name[-1].startswith(rest) for rest in rests)
+    if not name:
+        return not letters
+    if letters[:1] != name[0][:1]:
+        return False
+    ends = (at for at in range(1, len(letters) + 1) if _in_order(letters[1:at], name[0][1:]))
+    return any(is_short_for(letters[at:], name[1:]) for at in ends)
 
 
 def _abbreviated(names: Sequence[Words]) -> Ints:
@@ -262,7 +259,7 @@ class Vocabulary:
         every = list(numbers)
         # A word of less than four letters ends like no other.
         last = numbered([word[-4:] if len(word) > 3 else (word,) for word in every])
-        things = [thing_of(word) for word in every]
+        things = [_thing(word) for word in every]
         thing = [-1 - number if each is None else each for number, each in enumerate(things)]
         first = numbered([word[0] for word in every])
         return cls(every, first, last, np.array(thing, dtype=np.int64)), numbers

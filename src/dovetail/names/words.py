@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from unicodedata import combining, normalize
 
-from dovetail.names.concepts import same_thing
+from dovetail.names.concepts import other_words
 
 Words = tuple[str, ...]
 # Words that are several, run together, with their parts (search/run_together.py).
@@ -287,7 +287,7 @@ def is_role(called: Words) -> bool:
 @lru_cache(maxsize=1 << 17)
 def is_people(about: Words) -> bool:
     """Whether a table is about people, by the noun at the head of its name."""
-    return bool(about) and (about[-1] in _PERSONS or same_thing(about[-1], "employee"))
+    return bool(about) and (about[-1] in _PERSONS or "employee" in other_words(about[-1]))
 
 
 @lru_cache(maxsize=1 << 17)

@@ -64,6 +64,8 @@ _FRONTS = tuple(
 _BACK = re.compile(
     rb"(?<![ _./#:,-])[ _./#:,-]++(?=[0-9]{0,7}[a-z])[a-z0-9]{1,8}\Z|(?<=[0-9])[a-z]{1,6}\Z"
 )
+# The addresses of one firm: before the domain stands a login.
+_DOMAIN = re.compile(rb"@[a-z0-9._-]+\Z")
 # Values that tell what all begin with, how many beginnings there may be, and how often each.
 _MANY, _MOST_FRONTS, _TIMES = 250, 6, 3
 _DAY, _SECOND = 10, 16
@@ -226,14 +228,15 @@ class NormalForms:
             self._folded.add(column.distinct)
         if self._numberable:
             self._numberable = not case_only and self._add_numbers(folded)
-        self._add_cut(texts, folded, case_only)
+        self._add_cut(texts, folded)
 
-    def _add_cut(self, texts: _Texts, folded: _Texts, case_only: bool) -> None:
+    def _add_cut(self, texts: _Texts, folded: _Texts) -> None:
         """Take in folded texts without what all begin and end with, nor zeros before a number."""
         if self._ends is None:
-            self._ends = ("", "") if case_only else _common_ends(texts)
+            self._ends = ("", "") if self._names else _common_ends(texts, bool(self._mail))
         if not any(self._ends):
             return
+        folded = _folded(texts, _DROPPED) if self._mail else folded
         front, back = self._ends
         ends = rf"\A(?:{front})(?P<rest>.+){back}\z"
         rest = pc.struct_field(pc.extract_regex(folded.array(), ends), "rest")
@@ -315,9 +318,10 @@ def _prefix(texts: _Texts) -> bytes:
     return before.most_common(1)[0][0] if before else b""
 
 
-def _common_ends(texts: _Texts) -> tuple[str, str]:
+def _common_ends(texts: _Texts, mail: bool = False) -> tuple[str, str]:
     """What nearly all of the first texts begin and end with, as they read folded; beginnings may be
-    a few, between bars. Numbers behind mere letters have a form of their own.
+    a few, between bars. Numbers behind mere letters have a form of their own; addresses of `mail`
+    end with a domain.
 
     >>> _common_ends(_laid_out(pa.array(["FR-AB12", "FR-C7", "FR-D12", "FR-E1"])))
     ('fr', '')
@@ -327,6 +331,9 @@ def _common_ends(texts: _Texts) -> tuple[str, str]:
     first = {text.lower() for text, _ in zip(texts.each(), range(_MANY), strict=False)}
     if len(first) < FEWEST:
         return "", ""
+    if mail:
+        domain = max(_few(map(_DOMAIN.search, first), 1), default=b"")
+        return "", domain.translate(None, _DROPPED).decode()
     back = max(_few(map(_BACK.search, first), 1), default=b"")
     fronts: list[bytes] = []
     rest: list[bytes] = []
