@@ -88,11 +88,12 @@ class NamedThing:
 class Asked:
     """What a question asks the names or labels of: words that may mean it, the likeliest first.
 
-    `kinds_of` is the thing whose kinds are asked for, if kinds are. `person`: a person is.
+    `kinds_of` are words of which some mean the thing whose kinds are asked for, if kinds are.
+    `person`: a person is asked for.
     """
 
     words: tuple[str, ...]
-    kinds_of: str = ""
+    kinds_of: tuple[str, ...] = ()
     person: bool = False
 
 
@@ -171,7 +172,7 @@ class _Reader:
         told = _told(left, edge, self.things.profile(edge.right))
         if self.asked.kinds_of:
             both = [*told, unqualified(left.name), left.comment]
-            return _says_kind(told) and self._says(both, self.asked.kinds_of)
+            return _says_kind(told) and self._says(both, *self.asked.kinds_of)
         return self._says(told, word)
 
     def _far(self, edges: Sequence[JoinEdge], word: str) -> Iterator[_Path]:
@@ -185,7 +186,7 @@ class _Reader:
                 told = _told(middle, after, right)
                 if self.asked.kinds_of:
                     both = [*_told(self.things.profile(edge.left), edge, middle), *told]
-                    about = _says_kind(told) and self._says(both, self.asked.kinds_of)
+                    about = _says_kind(told) and self._says(both, *self.asked.kinds_of)
                 else:
                     about = self._says(told, word)
                 if about:
@@ -225,22 +226,19 @@ class _Reader:
                 return has_names(profile)
             named = (each for each in columns if _NAMES.intersection(spelled(each).split()))
             return any(self._says((each,), word) for each in named)
-        if not self._says(own, self.asked.kinds_of):
+        if not self._says(own, *self.asked.kinds_of):
             return False
         keys = {key for edge in self.things.references(table) for key, _ in edge.columns}
         texts = [column for column in profile.columns if column.name not in keys]
         in_words = [column.name for column in texts if _is_text(column)]
         return _says_kind(in_words) or (_says_kind(own) and has_names(profile))
 
-    def _says(self, texts: Sequence[str], word: str) -> bool:
-        """Whether one of some names says a word of the question, in any language."""
-        meant = {expansion for expansion, _ in self.terms[word].expansions}
-        thing = thing_of(singular(plain(word)))
-        return any(
-            stem(each) in meant or (thing is not None and thing_of(plain(each)) == thing)
-            for text in texts
-            for each in _words(text)
-        )
+    def _says(self, texts: Sequence[str], *asked: str) -> bool:
+        """Whether one of some names says one of some words of the question, in any language."""
+        meant = {expansion for word in asked for expansion, _ in self.terms[word].expansions}
+        things = {thing_of(singular(plain(word))) for word in asked} - {None}
+        told = [word for text in texts for word in _words(text)]
+        return any(stem(word) in meant or thing_of(plain(word)) in things for word in told)
 
 
 def has_names(table: Table, keys: Sequence[str] = ()) -> bool:
@@ -355,7 +353,7 @@ def _asked(text: str, terms: Mapping[str, QueryTerm]) -> Iterator[Asked]:
             after = list(takewhile(lambda word: word in _OF or word in terms, ahead))
             of_it = [word for word in after if word in terms] if _OF & {*after[:1]} else behind
             if of_it:
-                yield Asked((token,), kinds_of=_plural_or_last(of_it))
+                yield Asked((token,), kinds_of=tuple(of_it))
 
 
 def _phrase(ahead: Sequence[str], terms: Mapping[str, QueryTerm]) -> Iterator[Asked]:
