@@ -14,7 +14,6 @@ from itertools import combinations, islice, product
 import numpy as np
 
 from dovetail.arrays import Float32s
-from dovetail.domain import TableId
 from dovetail.joins.graph import JOINABLE
 from dovetail.names.table_name import entity
 from dovetail.retrieve.connect import ConnectedSet, LinkGraph
@@ -32,8 +31,10 @@ _FAINT = 0.05
 # each word about as well; so many choices between such tables are tried at most.
 _AS_PROBABLE, _ABOUT_AS_WELL, _MOST_CHOICES = 0.5, 0.05, 256
 # Below each probability a table leaves a set in which another covers each of its words better by so
-# much: below a half about as well, above clearly better.
+# much: below a half about as well, above clearly better. Below a half it also leaves one of which
+# the likelier tables together cover each about as well.
 _COMPANIONS = ((0.5, -0.05), (0.8, 0.3))
+_IMPROBABLE = 0.5
 
 
 def choose(scored: ScoredCandidates, breadth: float) -> list[int]:
@@ -153,29 +154,39 @@ def without_companions(
 
     Such a table covers no word that one other, no less probable, does not cover about as well: the
     header beside its lines, the second copy of a dimension, the same thing in another system. What
-    connects the set stays, what the question calls by its whole name, and what notes name. In a
-    pool of databases that have nothing to do with each other, the other table may be a stranger's,
-    so this is for the systems of one company.
+    the question calls by its whole name stays. Then an improbable one goes, by whatever name, if
+    the others together cover each of its words, and it holds no value that none of them does. What
+    connects the set stays in any case, and what notes name. In a pool of databases that have
+    nothing to do with each other, the other table may be a stranger's, so this is for the systems
+    of one company.
     """
-    probabilities, covers = scored.by_table, scored.match.content_covers
-    called = scored.match.called | (scored.match.defined > 0)
-    index = {table: at for at, table in enumerate(scored.tables)}
+    match, index = scored.match, {table: at for at, table in enumerate(scored.tables)}
 
-    def keeps_company(table: TableId, others: Sequence[TableId]) -> bool:
-        own = covers[:, index[table]]
-        said = own > _FAINT
-        more = next((more for most, more in _COMPANIONS if probabilities[table] < most), None)
-        return more is not None and any(
-            probabilities[other] >= probabilities[table]
-            and bool((covers[said, index[other]] - own[said] > more).all())
-            for other in others
-            if other in index
-        )
+    def lacking(at: int, others: Sequence[int]) -> Float32s:
+        """How much less each other covers of each word that a table covers."""
+        covers = match.content_covers[match.content_covers[:, at] > _FAINT]
+        return covers[:, [at]] - covers[:, others]
+
+    def by_one(at: int, others: Sequence[int]) -> bool:
+        probability = scored.probabilities[at]
+        more = next((more for most, more in _COMPANIONS if probability < most), None)
+        if more is None or match.called[at]:
+            return False
+        return bool((lacking(at, others) < -more).all(axis=0).any())
+
+    def by_all(at: int, others: Sequence[int]) -> bool:
+        values = match.values[:, at] > match.values[:, others].max(axis=1, initial=0)
+        covered = lacking(at, others).min(axis=1, initial=1) < _ABOUT_AS_WELL
+        return scored.probabilities[at] < _IMPROBABLE and bool(covered.all()) and not values.any()
 
     kept = list(connected.ids)
-    for table in sorted(connected.tables, key=probabilities.__getitem__):
-        rest = [other for other in kept if other != table]
-        needed = called[index[table]] or links.splits(table, kept)
-        if not needed and keeps_company(table, rest):
-            kept = rest
+    for covered in (by_one, by_all):
+        for table in sorted(connected.tables, key=scored.by_table.__getitem__):
+            at = index[table]
+            others = [index[one] for one in kept if one != table and one in index]
+            likelier = [o for o in others if scored.probabilities[o] >= scored.probabilities[at]]
+            if table not in kept or not likelier or match.defined[at] or links.splits(table, kept):
+                continue
+            if covered(at, likelier):
+                kept.remove(table)
     return connected.among(kept, links)
