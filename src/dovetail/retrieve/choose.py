@@ -177,7 +177,9 @@ def without_companions(
     def by_all(at: int, others: Sequence[int]) -> bool:
         values = match.values[:, at] > match.values[:, others].max(axis=1, initial=0)
         covered = lacking(at, others).min(axis=1, initial=1) < _ABOUT_AS_WELL
-        return scored.probabilities[at] < _IMPROBABLE and bool(covered.all()) and not values.any()
+        # Where the others cover nothing, none is better than another.
+        all_covered = bool(covered.all() and match.content_covers[:, others].any())
+        return scored.probabilities[at] < _IMPROBABLE and all_covered and not values.any()
 
     kept = list(connected.ids)
     for covered in (by_one, by_all):
