@@ -27,9 +27,9 @@ _AS_MANY = 0.95
 _CUT_RUNG = 2
 # How much a parent must look like a key to be the master of another system's columns.
 _MEMBER = 0.5
-# The share of a key's rows whose value is another's too, and of a child's rows that it lacks, from
-# which on it is no master where another key has none of the one, or most of the other.
-_TWICE, _LACKS, _MOST_OF_THEM = 0.02, 0.01, 0.9
+# The share of a child's rows that a parent lacks, from which on it is no master where another key
+# has most of these.
+_LACKS, _MOST_OF_THEM = 0.01, 0.9
 # How far words must name a parent for others that nothing names to be none, and what values say
 # that speak for themselves.
 _NAMED, _PROVED = 0.5, 0.5
@@ -186,9 +186,10 @@ def satellites(
     """Which candidates lead to a column that itself refers to the master of the child's domain.
 
     A member of a domain joins its master, not the nearest column that happens to hold its values:
-    where the parent's own best parent holds the child's rows too, it is the master of both, if it
-    is of no other system than the parent is, writes keys as the parent does, and the child is named
-    after it as far, or the parent is made from others; or if the parent can be no master.
+    where the parent's own best parent holds the child's rows too, it is the master of both, if both
+    are of one system or the child of a third, it writes keys as the parent does, and the child is
+    named after it as far, or the parent is made from others; or if the parent can be no master, as
+    it lacks rows or looks like no key.
     """
     child, parent, count = candidates.child, candidates.parent, len(arrays)
     order = np.lexsort((parent, -rank, child))
@@ -209,10 +210,9 @@ def satellites(
     flags &= (logit[other] > 0) | (logit[other] >= logit)
     named = (features.name[other] >= features.name) | (features.copy > features.copy[other])
     member: Flags = near & named & (rung[other] <= rung)
-    # A parent that has values twice, or lacks rows which that master has, is none itself: it holds
-    # the codes of another system as the child does.
+    # A parent that lacks rows which that master has is none itself: it holds the codes of another
+    # system as the child does.
     lacks = features.orphan - features.orphan[other]
-    member |= (features.repeat > _TWICE) & (features.repeat[other] == 0)
     member |= (lacks > _LACKS) & (lacks >= _MOST_OF_THEM * features.orphan)
     member |= (features.key < _MEMBER) & (features.key[other] > features.key)
     flags &= member
