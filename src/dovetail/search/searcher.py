@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -269,7 +269,8 @@ class Searcher:
     @cached_property
     def _lessons(self) -> Lessons:
         """The questions whose tables are known, as far as these may be shown."""
-        vectors = self.vectors if self.embedder is not None else None
+        # Of the embedder alone: what held this searcher, which holds the lessons, would keep it alive.
+        vectors = partial(embedded, self.embedder) if self.embedder is not None else None
         usage, names = self.catalog.usage, self.lexical.words
         cells = method_cache(self._cells, _LESSONS_READ)
         return Lessons(self.notes, usage, self._within_scope, names, vectors, cells)
