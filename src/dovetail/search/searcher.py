@@ -269,7 +269,7 @@ class Searcher:
     @cached_property
     def _lessons(self) -> Lessons:
         """The questions whose tables are known, as far as these may be shown."""
-        # Of the embedder alone: what held this searcher, which holds the lessons, would keep it alive.
+        # Of the embedder alone: lessons that held this searcher, which holds them, kept it alive.
         vectors = partial(embedded, self.embedder) if self.embedder is not None else None
         usage, names = self.catalog.usage, self.lexical.words
         cells = method_cache(self._cells, _LESSONS_READ)
