@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from dovetail.components import Components
 from dovetail.domain import JoinEdge, Table
@@ -147,8 +148,13 @@ def _numbers(links: SchemaLinks) -> Iterator[tuple[int, tuple[str, int]]]:
             yield at, (str(grammar.NUMBERS.index(word)), at + 1)
 
 
+@lru_cache(maxsize=1 << 14)
+def _root(word: str) -> str:
+    """A word without its ending: *ship* of *shipped*, *birth* of *born*."""
+    return _DOUBLED.sub(r"\1", grammar.ENDING.sub("", grammar.IRREGULAR.get(word, word)))
+
+
 def akin(word: str, other: str) -> bool:
     """Whether two words are forms of one: *rated* and *rating*, *expire* and *expiry*."""
-    roots = (grammar.ENDING.sub("", grammar.IRREGULAR.get(each, each)) for each in (word, other))
-    short, long = sorted((_DOUBLED.sub(r"\1", root) for root in roots), key=len)
+    short, long = sorted((_root(word), _root(other)), key=len)
     return long.startswith(short) and len(short) > (2 if short == long else 4)

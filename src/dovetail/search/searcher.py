@@ -31,7 +31,6 @@ from dovetail.search.fusion import (
     within_reach,
 )
 from dovetail.search.index import (
-    NO_EMBEDDER,
     Index,
     chosen_embedder,
     embedded,
@@ -451,12 +450,14 @@ class Searcher:
         """How surely a path of up to four joins connects each two of some tables, as a matrix."""
         return self._joined.paths(np.array([self.places[one] for one in tables], np.int64))
 
-    def column_vectors(self, table: TableId) -> Vectors:
-        """One vector per column of a table, in the table's order."""
-        if self.index.headers is None:
-            raise ModelError(NO_EMBEDDER)
+    def column_cosines(self, query: Query, table: TableId) -> list[float]:
+        """The cosine of the query and the header of each column of a table; 0 without vectors."""
         place = self.places[table]
-        return self.index.headers.of(slice(self.index.bounds[place], self.index.bounds[place + 1]))
+        columns = slice(int(self.index.bounds[place]), int(self.index.bounds[place + 1]))
+        if self.index.headers is None or query.vector is None:
+            return [0.0] * (columns.stop - columns.start)
+        cosines: list[float] = self.index.headers.cosines(columns, query.vector).tolist()
+        return cosines
 
     def _header_stems(self, table: TableId) -> list[list[str]]:
         """The stems of each column's name."""
