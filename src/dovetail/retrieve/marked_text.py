@@ -13,7 +13,7 @@ from functools import lru_cache
 from dovetail.components import Components
 from dovetail.domain import JoinEdge, Table
 from dovetail.retrieve import grammar
-from dovetail.retrieve.parts import Condition, Reading, Ref
+from dovetail.retrieve.parts import NUMBER, Condition, Reading, Ref
 from dovetail.retrieve.schema_links import SchemaLink, SchemaLinks, Value
 from dovetail.search.query import stems
 
@@ -140,9 +140,10 @@ def _numbers(links: SchemaLinks) -> Iterator[tuple[int, tuple[str, int]]]:
     """The numbers in a question, by their first word, each with where the next word is."""
     starts = {start: at for at, (start, _) in enumerate(links.at)}
     for match in grammar.NUMBER.finditer(links.text):
-        if (at := starts.get(match.start())) is not None:
+        number, at = match.group().replace(",", ""), starts.get(match.start())
+        if at is not None and re.fullmatch(NUMBER, number):
             inside = sum(match.start() <= start < match.end() for start, _ in links.at)
-            yield at, (match.group().replace(",", ""), at + inside)
+            yield at, (number, at + inside)
     for at, word in enumerate(links.words):
         if word in grammar.NUMBERS:
             yield at, (str(grammar.NUMBERS.index(word)), at + 1)
