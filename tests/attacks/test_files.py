@@ -6,7 +6,6 @@ import json
 import os
 import re
 import sqlite3
-import struct
 import time
 import zipfile
 from contextlib import closing
@@ -23,20 +22,17 @@ from dovetail.settings import Settings
 from dovetail.sources.file_formats import require_shallow, write_parquet
 from dovetail.sources.lake_tables import require_inside
 from dovetail.sources.workbook import read_sheet, sheets
-from tests.support.hostile_files import FORMATS, bombs, index_among_good_ones, variants
+from tests.support.hostile_files import (
+    FORMATS,
+    arrow_file,
+    bombs,
+    cell,
+    index_among_good_ones,
+    variants,
+    workbook,
+)
 
 PLAIN = Settings(embedder="none", use_notes=False)
-
-
-def arrow_file(path: Path, offsets: list[int]) -> Path:
-    """Two texts whose offsets are as given."""
-    batch = pa.record_batch([pa.array(["abc", "def"])], names=["a"])
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-    honest, content = struct.pack("<3i", 0, 3, 6), path.read_bytes()
-    assert content.count(honest) == 1
-    path.write_bytes(content.replace(honest, struct.pack("<3i", *offsets)))
-    return path
 
 
 @pytest.mark.parametrize("offsets", [[0, 3, 900], [0, -5, 3], [3, 2, 6], [0, 3, 2**31 - 1]])
@@ -59,44 +55,6 @@ def test_deep_json_is_refused_and_flat_json_is_not(tmp_path: Path, opening: str)
         require_shallow(str(file))
     file.write_text("\n".join([json.dumps({"a": "[{" * 600, "b\\": '"[["'})] * 9_000))
     require_shallow(str(file))
-
-
-def workbook(path: Path, cells: str, merged: str = "") -> Path:
-    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    package = "http://schemas.openxmlformats.org/package/2006"
-    sheet = "application/vnd.openxmlformats-officedocument.spreadsheetml"
-    rels = f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type="{office}/'
-    with zipfile.ZipFile(path, "w") as book:
-        book.writestr(
-            "[Content_Types].xml",
-            f'<Types xmlns="{package}/content-types"><Default Extension="rels" ContentType='
-            '"application/vnd.openxmlformats-package.relationships+xml"/><Override PartName='
-            f'"/xl/workbook.xml" ContentType="{sheet}.sheet.main+xml"/><Override PartName='
-            f'"/xl/worksheets/s.xml" ContentType="{sheet}.worksheet+xml"/></Types>',
-        )
-        book.writestr(
-            "_rels/.rels", f'{rels}officeDocument" Target="xl/workbook.xml"/></Relationships>'
-        )
-        book.writestr(
-            "xl/workbook.xml",
-            f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>'
-            '<sheet name="s" sheetId="1" r:id="r1"/></sheets></workbook>',
-        )
-        book.writestr(
-            "xl/_rels/workbook.xml.rels",
-            f'{rels}worksheet" Target="worksheets/s.xml"/></Relationships>',
-        )
-        book.writestr(
-            "xl/worksheets/s.xml",
-            f'<worksheet xmlns="{main}"><sheetData>{cells}</sheetData>{merged}</worksheet>',
-        )
-    return path
-
-
-def cell(at: str, value: int) -> str:
-    row = at.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-    return f'<row r="{row}"><c r="{at}"><v>{value}</v></c></row>'
 
 
 def test_two_cells_far_apart_are_refused_before_room_is_made(tmp_path: Path) -> None:

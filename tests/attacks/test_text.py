@@ -26,6 +26,7 @@ from dovetail.sources.logins import holds_login
 from dovetail.text import fenced
 from tests.support.endpoint import Play, endpoint, says
 from tests.support.kinds import Replies
+from tests.support.served import NO_MODELS, shop_catalog
 
 PLAIN = Settings(embedder="none", use_notes=False)
 # With a pattern that goes back, each of these takes hours.
@@ -107,6 +108,17 @@ def test_notes_headers_references_and_values_are_read_in_time_that_grows_with_th
 )
 def test_what_is_never_closed_is_no_quote(text: str, statements: list[str]) -> None:
     assert [each.sql for each in script(text)] == statements
+
+
+@ENDLESS
+def test_a_question_is_held_against_masks_in_time_that_grows_with_both(tmp_path: Path) -> None:
+    shop_catalog(tmp_path)
+    put_entry(tmp_path / "dovetail.notes.toml", "questions", "? " * 400 + "sold", "orders")
+    catalog = dovetail.open(tmp_path / "catalog", NO_MODELS)
+    assert catalog.ask("a " * 1_900 + "bought").confidence != 1.0
+    found = catalog.ask("a " * 450 + "sold")
+    assert [table.name for table in found] == ["orders"]
+    assert found.confidence == 1.0
 
 
 @pytest.mark.parametrize("word", [" AND ", " OR ", " + ", " || ", " = "])

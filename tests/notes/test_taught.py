@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +15,7 @@ from dovetail.catalog.usage import NO_USAGE
 from dovetail.domain import TableId
 from dovetail.notes.notes import Answered, Notes
 from dovetail.retrieve.match import deciding_columns
-from dovetail.search.taught import Lessons
+from dovetail.search.taught import Lessons, _says
 
 SETTINGS = dovetail.Settings(embedder="none")
 
@@ -81,6 +83,19 @@ def test_a_near_question_starts_from_the_confirmed_set(company: dovetail.Catalog
     assert other_value.tables[names(other_value).index("tariff")].reason.startswith(why)
     another = company.ask("How heavy was each parcel of a customer?")
     assert "tariff" not in names(another)
+
+
+def test_masks_stand_for_one_to_eight_words_each() -> None:
+    draw = random.Random(1)
+    held = 0
+    for _ in range(5_000):
+        masked = tuple(draw.choices("ab?c", k=draw.randint(1, 5)))
+        words = tuple(draw.choices("abc?", k=draw.randrange(14)))
+        parts = (r"\S+(?: \S+){0,7}" if word == "?" else word for word in masked)
+        wanted = re.fullmatch(" ".join(parts), " ".join(words)) is not None
+        assert _says(masked, words) == wanted, (masked, words)
+        held += wanted
+    assert held > 200
 
 
 def test_a_lesson_is_near_by_what_it_says() -> None:

@@ -13,6 +13,7 @@ import pytest
 import dovetail
 from dovetail.errors import UsageError
 from dovetail.retrieve.parts import UNITS
+from dovetail.serve.query_parts import QueryParts
 from dovetail.serve.views import named_set
 from dovetail.settings import Settings
 
@@ -362,12 +363,33 @@ def test_times_are_native_to_the_source(festival: dovetail.Catalog, unit: str) -
     [
         "names of customers containing '\x00'", "orders \ud800 per \ud800", "'; DROP TABLE a; --",
         "how many", "top 0 orders by amount", "between 5 and", "each each each", "order by order",
-        "customers whose name contains '%'' OR 1=1'",
+        "customers whose name contains '%'' OR 1=1'", f"top {'9' * 400} orders by amount",
+        "customers with more than 99999999999999 orders", "customers with more than ٣ orders",
+        "customers in either Oslo or club or open, and festival or Porto",
     ],
 )  # fmt: skip
 def test_whatever_is_asked_the_skeleton_runs(festival: dovetail.Catalog, question: str) -> None:
     found = festival.ask(question)
     assert not found or festival.sql(found.skeleton).rows.num_columns > 0
+
+
+@pytest.mark.parametrize(
+    ("question", "part", "kept", "told"),
+    [
+        ("customers without orders " * 60, "absent", 20, "more? (absent)"),
+        ("customers with more than 3 orders and " * 60, "having", 10, "more? (having)"),
+        ("top 2000000 orders by amount", "limit", 1_000_000, "what of more than 1,000,000 rows?"),
+    ],
+)
+def test_a_query_has_no_more_of_a_part_than_is_taken_back(
+    festival: dovetail.Catalog, question: str, part: str, kept: int, told: str
+) -> None:
+    found = festival.ask(question)
+    held = found.parts[part]
+    assert (held if part == "limit" else len(held)) == kept
+    assert any(told in one for one in found.parts["open"])
+    again = festival.completed(found, QueryParts.model_validate(found.parts).model_dump())
+    assert again.parts[part] == held
 
 
 # Companies whose tables have several columns that a threshold or a time could be meant of.

@@ -121,9 +121,11 @@ def test_without_an_embedder_words_values_and_joins_remain(shop: CatalogReader) 
     assert [one.id.name for one in found][:2] == ["customers", "orders"]
     assert all(one.signals["dense"] == one.signals["column"] == 0 for one in found)
     assert searcher.search("🦆", 3) == []
-    for ask in (lambda: searcher.dense("x", 3), lambda: searcher.column_vectors(shop.ids[0])):
-        with pytest.raises(ModelError, match="the setting embedder"):
-            ask()
+    assert searcher.column_cosines(searcher.analyse("orders"), shop.ids[0]) == [0.0] * len(
+        shop[shop.ids[0]].columns
+    )
+    with pytest.raises(ModelError, match="the setting embedder"):
+        searcher.dense("x", 3)
 
 
 @pytest.mark.parametrize(

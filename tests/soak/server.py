@@ -73,6 +73,7 @@ def server(wanted: Wanted) -> Figures:
                                                              memory[-tenth:]))  # fmt: skip
     if late > early * (1 + _GROWTH):
         found["wrong"].append(f"memory grew from {early} to {late} MB")
+    found["seeds"] = [[wanted.seed, wanted.seed]]
     found["measured"] = {
         "MB after each tenth of the updates": ", ".join(map(str, memory[tenth - 1 :: tenth])),
     }

@@ -208,3 +208,54 @@ def index_among_good_ones(
     catalog = dovetail.build(pile, into=folder / "catalog", settings=settings)
     tables = " ".join(map(str, catalog.ids))
     return catalog, [name for name in good if name not in tables]
+
+
+def arrow_file(path: Path, offsets: list[int]) -> Path:
+    """Two texts whose offsets are as given."""
+    batch = pa.record_batch([pa.array(["abc", "def"])], names=["a"])
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    honest, content = struct.pack("<3i", 0, 3, 6), path.read_bytes()
+    assert content.count(honest) == 1
+    path.write_bytes(content.replace(honest, struct.pack("<3i", *offsets)))
+    return path
+
+
+def workbook(path: Path, cells: str, merged: str = "") -> Path:
+    """A workbook of one sheet `s`, whose cells and merged ranges are as they are written."""
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    sheet = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    rels = f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type="{office}/'
+    with zipfile.ZipFile(path, "w") as book:
+        book.writestr(
+            "[Content_Types].xml",
+            f'<Types xmlns="{package}/content-types"><Default Extension="rels" ContentType='
+            '"application/vnd.openxmlformats-package.relationships+xml"/><Override PartName='
+            f'"/xl/workbook.xml" ContentType="{sheet}.sheet.main+xml"/><Override PartName='
+            f'"/xl/worksheets/s.xml" ContentType="{sheet}.worksheet+xml"/></Types>',
+        )
+        book.writestr(
+            "_rels/.rels", f'{rels}officeDocument" Target="xl/workbook.xml"/></Relationships>'
+        )
+        book.writestr(
+            "xl/workbook.xml",
+            f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>'
+            '<sheet name="s" sheetId="1" r:id="r1"/></sheets></workbook>',
+        )
+        book.writestr(
+            "xl/_rels/workbook.xml.rels",
+            f'{rels}worksheet" Target="worksheets/s.xml"/></Relationships>',
+        )
+        book.writestr(
+            "xl/worksheets/s.xml",
+            f'<worksheet xmlns="{main}"><sheetData>{cells}</sheetData>{merged}</worksheet>',
+        )
+    return path
+
+
+def cell(at: str, value: int) -> str:
+    """A row of one cell, by its place."""
+    row = at.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    return f'<row r="{row}"><c r="{at}"><v>{value}</v></c></row>'

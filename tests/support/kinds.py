@@ -1,7 +1,7 @@
 """Attacks of the kinds that once succeeded, as many variants of each as wished, by seed.
 
 A kind is opened over a folder and gives cases: each says how it ended, and what is wrong with
-that, or nothing. Files that lie have variants of their own (`hostile_files`).
+that, or nothing. Files with changed bytes have variants of their own (`hostile_files`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from fastapi.testclient import TestClient
+from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 
 import dovetail
 from dovetail import state
@@ -36,10 +38,13 @@ from dovetail.ports import Completion, Json, Message
 from dovetail.prompts import read_prompt
 from dovetail.serve.guarded import Access, Caller, RequestLimits, UnauthorizedError, read_access
 from dovetail.serve.live_catalog import LiveCatalog
+from dovetail.serve.mcp import mcp_server
 from dovetail.serve.rest import rest_app
 from dovetail.settings import Settings
 from dovetail.text import fenced
+from tests.support.lies import lies
 from tests.support.parsers import parsers, tried
+from tests.support.questions import too_much
 from tests.support.server_parsers import server_parsers
 
 PLAIN = Settings(embedder="none")
@@ -48,6 +53,8 @@ Draw = random.Random
 Kind = Callable[[Draw], Case]
 # Stands in every name, value and note that a token must not see, and in every literal.
 HIDDEN = "zebra"
+# Stands in no name, value and note.
+_NOWHERE = "quoll"
 _HASH = sha256(b"token").hexdigest()
 _READER = {"Authorization": "Bearer token"}
 
@@ -178,6 +185,59 @@ def visible(folder: Path) -> Kind:
             f"answered with {reply.status_code}",
             wrong if told or reply.status_code >= 500 else "",
         )
+
+    return case
+
+
+def agents(folder: Path) -> Kind:
+    """Calls of an agent that is shown two tables: of a table that it may not see it is told what it
+    is told of one that is not there, and nothing of the machine. What is searched for by the words
+    of such a table names none; how relevant others are may tell that the words are somewhere."""
+    tools = mcp_server(LiveCatalog(_pile(folder), PLAIN, ("orders", "customers")), notes=True)
+    names = ("orders", "customers", "?_payroll", "shop::?_payroll", "orders_backup_?", "_payroll",
+             "*", "shop::", "?", "", "a" * 999)  # fmt: skip
+    words = ("gnu", "bonus", "who earns", "orders", "city", "backup", "copies", "secret", "?")
+    queries = ("FROM {0}", "SELECT * FROM orders, {0}", "SELECT bonus FROM {0}", "SHOW TABLES",
+               "SELECT * FROM duckdb_tables()", "SELECT * FROM query_table('{0}')",
+               "SELECT (SELECT count(*) FROM {0})", "DESCRIBE {0}", "SELECT '{0}'::regclass",
+               "SELECT * FROM orders UNION ALL FROM {0}", "FROM read_csv('{0}')")  # fmt: skip
+
+    def call(draw: Draw) -> tuple[str, dict[str, Any]]:
+        one, two, said = draw.choice(names), draw.choice(names), " ".join(draw.sample(words, 2))
+        calls: list[tuple[str, dict[str, Any]]] = [
+            ("find_tables", {"question": said, "looking_for": [one], "breadth": draw.random()}),
+            ("search_tables", {"question": said, "looking_for": [one, two]}),
+            ("join_path", {"start": one, "end": two}),
+            ("describe_tables", {"tables": [one, two]}),
+            ("sample_rows", {"table": one}),
+            ("run_sql", {"sql": draw.choice(queries).format(one)}),
+            ("run_sql", {"sql": "FROM orders", "tables": [one, two]}),
+            ("tables_to_describe", {}),
+            ("save_descriptions", {"descriptions": {one: {"description": said}}}),
+            ("save_note", {"section": "about", "key": one, "value": said}),
+            ("resource", {"at": f"schema/{quote(one, safe='?')}"}),
+            ("resource", {"at": "tables"}),
+        ]
+        return draw.choice(calls)
+
+    async def told(name: str, given: dict[str, Any], hidden: str) -> tuple[str, str]:
+        given = json.loads(json.dumps(given).replace("?", hidden))
+        try:
+            if name == "resource":
+                return "answered", str(await tools.read_resource(f"dovetail://{given['at']}"))
+            return "answered", str(await tools.call_tool(name, given))
+        except (ToolError, ResourceError) as error:
+            return "refused in a line", str(error)
+
+    def case(draw: Draw) -> Case:
+        name, given = call(draw)
+        searched = name in ("find_tables", "search_tables")
+        hidden = "" if searched else HIDDEN  # of these, what was asked comes back
+        how, said = asyncio.run(told(name, given, hidden))
+        _, other = asyncio.run(told(name, given, hidden and _NOWHERE))
+        fine = HIDDEN not in said if searched else said.replace(HIDDEN, _NOWHERE) == other
+        fine = fine and str(folder) not in said and "Traceback" not in said
+        return how, "" if fine else f"{name} {given}: {said[:300]}"
 
     return case
 
@@ -515,10 +575,13 @@ def writes(folder: Path) -> Kind:
 
 
 KINDS: Mapping[str, Callable[[Path], Kind]] = {
+    "files that lie": lies,
     "who may see: tokens": tokens,
     "who may see: replies": visible,
+    "who may see: agents": agents,
     "slots given back": places,
     "limits on both sides": limits,
+    "questions for too much": too_much,
     "text that is not data": prompts,
     "text that takes for ever": endless,
     "literals that are kept": literals,

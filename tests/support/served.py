@@ -21,17 +21,17 @@ NO_MODELS = Settings(embedder="none")
 QUESTION = "Which customers ordered which products?"
 
 
-def shop_catalog(folder: Path) -> dovetail.Catalog:
+def shop_catalog(folder: Path, settings: Settings = NO_MODELS) -> dovetail.Catalog:
     """The shop in a folder, and its catalog beside it."""
     source = f"shop={write_shop(folder / 'shop.sqlite')}"
-    return dovetail.build(source, into=folder / "catalog", settings=NO_MODELS)
+    return dovetail.build(source, into=folder / "catalog", settings=settings)
 
 
-def add_table(folder: Path, sql: str) -> None:
+def add_table(folder: Path, sql: str, settings: Settings = NO_MODELS) -> None:
     """Create a table in the shop, and bring its catalog up to date."""
     with closing(sqlite3.connect(folder / "shop.sqlite")) as file, file:
         file.execute(sql)
-    dovetail.update(into=folder / "catalog", settings=NO_MODELS)
+    dovetail.update(into=folder / "catalog", settings=settings)
 
 
 def digest(token: str) -> str:

@@ -80,6 +80,11 @@ class State:
     def searcher(self) -> Searcher:
         return self.by_notes(("searcher", bool(self.without_embedder)), self.noted_searcher)
 
+    @property
+    def has_searched(self) -> bool:
+        """Whether the searcher, which takes most of the memory of a generation, is made already."""
+        return not {"_plain_searcher", "_words_searcher"}.isdisjoint(vars(self))
+
     def noted_searcher(self, notes: Notes) -> Searcher:
         """What searches the tables by these notes."""
         plain = self._words_searcher if self.without_embedder else self._plain_searcher
@@ -145,6 +150,10 @@ class Narrowed(State):
     @property
     def without_embedder(self) -> str:
         return self.whole.without_embedder
+
+    @property
+    def has_searched(self) -> bool:
+        return self.whole.has_searched
 
     def noted_searcher(self, notes: Notes) -> Searcher:
         return self.whole.noted_searcher(notes).among(self.reader.ids)

@@ -56,6 +56,11 @@ class CatalogTables:
         return self._state.searcher
 
     @property
+    def has_searched(self) -> bool:
+        """Whether the searcher is made already: no part of the API, either."""
+        return self._state.has_searched
+
+    @property
     def folder(self) -> Path:
         """The folder that the catalog is in."""
         return self.reader.folder

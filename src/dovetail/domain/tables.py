@@ -106,6 +106,8 @@ def with_source_names(document: Any, names: Mapping[str, str]) -> Any:
     >>> with_source_names([table], {"data/erp.duckdb": "erp"})[0]["source_name"]
     'erp'
     """
+    if isinstance(document, str):  # first, as most of what there is
+        return document
     if isinstance(document, list | tuple):
         return [with_source_names(part, names) for part in document]
     if not isinstance(document, Mapping):
@@ -355,7 +357,8 @@ class Column:
 
     def to_dict(self) -> dict[str, Any]:
         """The column with its profile as JSON has it."""
-        profile = asdict(self.profile) | {"examples": list(self.profile.examples)}
+        profile = {name: getattr(self.profile, name) for name in ColumnProfile.__slots__}
+        profile["examples"] = list(self.profile.examples)
         return {"name": self.name, "type": self.type, **profile, "comment": self.comment}
 
 

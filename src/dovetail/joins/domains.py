@@ -43,6 +43,11 @@ class KeyDomains:
         ends = chain(zip(keys, children, strict=True), together)
         groups = Components([*children, *keys], ends).groups()
         self._groups = [group for group in groups if len(group) > 1]
+        # The numbers of the groups that each table is in.
+        self._at: dict[TableId, list[int]] = defaultdict(list)
+        for number, group in enumerate(self._groups):
+            for own in dict.fromkeys(own for own, _ in group):
+                self._at[own].append(number)
         referring = {
             (self._parts_of(key)[0], child) for key, child in zip(keys, children, strict=True)
         }
@@ -67,11 +72,8 @@ class KeyDomains:
 
     def of(self, table: TableId | None = None) -> list[KeyDomain]:
         """Those of a table, or all, those of the most columns first."""
-        domains = [
-            self._domain(number)
-            for number, group in enumerate(self._groups)
-            if table is None or any(table == own for own, _ in group)
-        ]
+        numbers = range(len(self._groups)) if table is None else self._at.get(table, ())
+        domains = map(self._domain, numbers)
         return sorted(domains, key=lambda domain: (-len(domain.columns), str(domain.master)))
 
     def _domain(self, number: int) -> KeyDomain:

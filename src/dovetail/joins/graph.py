@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from dovetail.catalog.lookup import find_table
 from dovetail.catalog.reader import CatalogReader
@@ -39,6 +40,8 @@ class JoinGraph:
             self._at[left].append(place)
             if right != left:
                 self._at[right].append(place)
+        # The steps from each table by joins that are sure, kept as paths come by.
+        self._steps: dict[TableId, list[_Step]] = {}
 
     @classmethod
     def of(cls, catalog: CatalogReader) -> JoinGraph:
@@ -93,7 +96,24 @@ class JoinGraph:
         Sure joins by keys come before joins of attributes, few steps before many, and a parent
         that both ends merely refer to (a calendar, a status) before nothing.
         """
-        return best_path(self._edges_at, self._find(start), self._find(end), least)
+        kept = self._steps if least == JOINABLE else {}
+
+        def steps_at(table: TableId) -> list[_Step]:
+            if table not in kept:
+                kept[table] = self._steps_at(table, least)
+            return kept[table]
+
+        return best_path(steps_at, self._find(start), self._find(end))
+
+    def _steps_at(self, table: TableId, least: float) -> list[_Step]:
+        """The steps from a table by joins that score above `least`."""
+        return [
+            _Step(edge, (other, rising), _cost(edge), _cost(edge) + (0 if rising else _down(edge)))
+            for edge in self._edges_at(table)
+            if edge.score > least and edge.left != edge.right
+            for rising in [edge.left == table]
+            for other in [edge.right if rising else edge.left]
+        ]
 
     def components(self, *, least: float = JOINABLE) -> list[list[TableId]]:
         """The connected components, the largest first; a table without joins is one by itself."""
@@ -129,10 +149,19 @@ _MANY = 5.0
 _Place = tuple[TableId, bool]
 
 
+class _Step(NamedTuple):
+    """A step by a join: where it leads, what it costs, and what if a child led here."""
+
+    edge: JoinEdge
+    there: _Place
+    cost: float
+    shared: float
+
+
 def best_path(
-    edges_at: Callable[[TableId], Iterable[JoinEdge]], start: TableId, end: TableId, least: float
+    steps_at: Callable[[TableId], Iterable[_Step]], start: TableId, end: TableId
 ) -> list[JoinEdge]:
-    """The path of least cost by joins above a score; empty if there is none.
+    """The path of least cost; empty if there is none.
 
     Ties go to fewer edges, then to smaller ids.
     """
@@ -147,18 +176,17 @@ def best_path(
             return list(_back(place, begin, came))[::-1]
         if (cost, steps) > best[place]:
             continue
-        for edge in edges_at(here):
-            if edge.score <= least or edge.left == edge.right:
+        before = came[place][1] if place in came else None
+        for edge, there, plain, shared in steps_at(here):
+            reached = (round(cost + (shared if up else plain), 9), steps + 1)
+            known = best.get(there)
+            if known is not None and known <= reached:
                 continue
-            rising = edge.left == here
-            if place in came and _never_meet(came[place][1], edge):
+            if before is not None and _never_meet(before, edge):
                 continue
-            there: _Place = (edge.right if rising else edge.left, rising)
-            reached = (round(cost + _cost(edge, shared=up and not rising), 9), steps + 1)
-            if there not in best or reached < best[there]:
-                best[there] = reached
-                came[there] = place, edge
-                heapq.heappush(queue, (*reached, there))
+            best[there] = reached
+            came[there] = place, edge
+            heapq.heappush(queue, (*reached, there))
     return []
 
 
@@ -178,15 +206,17 @@ def _never_meet(before: JoinEdge, edge: JoinEdge) -> bool:
     return (own or lists) and before.when != edge.when
 
 
-def _cost(edge: JoinEdge, *, shared: bool) -> float:
-    """What a step costs in nats; `shared` if it goes down from a table that was come up to."""
+def _cost(edge: JoinEdge) -> float:
+    """What a step costs in nats."""
     cost = _STEP - math.log(edge.score)
     if "declared" not in edge.evidence:
         cost += _ATTRIBUTE * (1 - edge.evidence.get("key", 1.0))
-    cost += _TRANSFORM * bool(edge.transform)
-    if shared:
-        cost += _SHARED + _FAN_OUT * math.log(max(edge.fan_out(edge.right), 1.0))
-    return cost
+    return cost + _TRANSFORM * bool(edge.transform)
+
+
+def _down(edge: JoinEdge) -> float:
+    """What it costs besides to go down from a table that was come up to."""
+    return _SHARED + _FAN_OUT * math.log(max(edge.fan_out(edge.right), 1.0))
 
 
 def shared_parent(edges: Iterable[JoinEdge], table: TableId) -> bool:

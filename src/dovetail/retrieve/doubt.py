@@ -3,9 +3,10 @@
 `answerable` is the probability that the catalog can answer the question at all. The sign that it
 cannot is a content word that nothing covers: no name, no value and nothing near it in meaning
 ("parking", "patents"), the more so if it names a thing that companies keep data of. Words that any
-question may use ("how many", "per", "average") are no sign. Another sign is that tables which do not belong together cover the words, one here and one there. A
-logistic regression weighs the words with how probable the best candidate is, and how much nearer in
-meaning than tables are as a rule, which differs from pile to pile.
+question may use ("how many", "per", "average") are no sign. Another sign is that tables which do
+not belong together cover the words, one here and one there. A logistic regression weighs the words
+with how probable the best candidate is, and how much nearer in meaning than tables are as a rule,
+which differs from pile to pile.
 
 `confidence` is the F1 to expect of the set, and `alternatives` are other sets that the question
 could mean: where a catalog pools several databases, a question may fit the tables of more than one.

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from dovetail.components import Components
 from dovetail.domain import JoinEdge, Table
 from dovetail.retrieve import grammar
-from dovetail.retrieve.parts import Condition, Reading, Ref
+from dovetail.retrieve.parts import NUMBER, Condition, Reading, Ref
 from dovetail.retrieve.schema_links import SchemaLink, SchemaLinks, Value
 from dovetail.search.query import stems
 
@@ -139,16 +140,22 @@ def _numbers(links: SchemaLinks) -> Iterator[tuple[int, tuple[str, int]]]:
     """The numbers in a question, by their first word, each with where the next word is."""
     starts = {start: at for at, (start, _) in enumerate(links.at)}
     for match in grammar.NUMBER.finditer(links.text):
-        if (at := starts.get(match.start())) is not None:
+        number, at = match.group().replace(",", ""), starts.get(match.start())
+        if at is not None and re.fullmatch(NUMBER, number):
             inside = sum(match.start() <= start < match.end() for start, _ in links.at)
-            yield at, (match.group().replace(",", ""), at + inside)
+            yield at, (number, at + inside)
     for at, word in enumerate(links.words):
         if word in grammar.NUMBERS:
             yield at, (str(grammar.NUMBERS.index(word)), at + 1)
 
 
+@lru_cache(maxsize=1 << 14)
+def _root(word: str) -> str:
+    """A word without its ending: *ship* of *shipped*, *birth* of *born*."""
+    return _DOUBLED.sub(r"\1", grammar.ENDING.sub("", grammar.IRREGULAR.get(word, word)))
+
+
 def akin(word: str, other: str) -> bool:
     """Whether two words are forms of one: *rated* and *rating*, *expire* and *expiry*."""
-    roots = (grammar.ENDING.sub("", grammar.IRREGULAR.get(each, each)) for each in (word, other))
-    short, long = sorted((_DOUBLED.sub(r"\1", root) for root in roots), key=len)
+    short, long = sorted((_root(word), _root(other)), key=len)
     return long.startswith(short) and len(short) > (2 if short == long else 4)

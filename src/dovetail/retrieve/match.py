@@ -329,13 +329,10 @@ def by_relevance(searcher: Searcher, query: Query, table: Table) -> list[int]:
     A column's score is the share of its name that the question says, one if the question quotes a
     cell of it, and the cosine of its header.
     """
-    cosines = [0.0] * len(table.columns)
-    if query.vector is not None:
-        cosines = (searcher.column_vectors(table.id) @ query.vector).tolist()
     scores = []
+    cosines = searcher.column_cosines(query, table.id)
     names, quotable = searcher.header_stems(table.id), searcher.quotable(table.id)
-    for at in range(len(table.columns)):
-        name = names[at]
+    for at, name in enumerate(names):
         shared = sum(stem in query.words for stem in name) / max(len(name), 1)
         quoted = any(cell in query.folded for cell in quotable[at])
         scores.append(_WORDS * shared + _QUOTED * quoted + cosines[at])

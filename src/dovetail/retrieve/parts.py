@@ -7,7 +7,7 @@ nothing of a part is taken for more than a name, a value or a number.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dovetail.domain import Column, Table
@@ -27,6 +27,13 @@ FUNCTIONS = {
     "min": "lowest",
 }
 UNITS = ("year", "quarter", "month", "week", "day")
+# What a query may have of each part, be they read of a question or given by a program: one bound
+# for both, as what is read is given back. Values of a condition, rows, and digits of a number.
+MOST = {
+    "select": 100, "where": 100, "group": 100, "having": 10, "order": 20, "absent": 20,
+    "counted": 20, "open": 200,
+}  # fmt: skip
+MOST_VALUES, MOST_ROWS, NUMBER = 100, 1_000_000, r"[0-9]{1,30}(\.[0-9]{1,30})?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +100,21 @@ class Reading:
     per: bool = False
     both: bool = False
     open: list[str] = field(default_factory=list)
+
+    def keep_bounds(self) -> None:
+        """Leave out what is beyond the bounds of a query; that something is is open."""
+        for name, most in MOST.items():
+            if (beyond := getattr(self, name)[most:]) and name != "open":
+                self.open.insert(0, f"what of {len(beyond):,} more? ({name})")
+            del getattr(self, name)[most:]
+        for at, one in enumerate(self.where):
+            if len(one.values) > MOST_VALUES:
+                self.open.insert(0, f"what of more than {MOST_VALUES} values of {one.of.words}?")
+                self.where[at] = replace(one, values=one.values[:MOST_VALUES])
+        if self.limit > MOST_ROWS:
+            self.open.insert(0, f"what of more than {MOST_ROWS:,} rows?")
+            self.limit = MOST_ROWS
+        del self.open[MOST["open"] :]
 
     @property
     def tables(self) -> list[Table]:

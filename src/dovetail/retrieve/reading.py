@@ -54,6 +54,7 @@ class _Reader(TimesReader):
         self._settle()
         self.reading.open += [f"what is {word!r}?" for word in self._unread()]
         self.reading.open += [f"what of {words!r}?" for words in self._dropped()]
+        self.reading.keep_bounds()
         return self.reading
 
     def _order(self) -> None:

@@ -16,6 +16,7 @@ from dovetail.ports import Json
 from dovetail.retrieve.cautions import unrelated
 from dovetail.retrieve.parts import (
     AVERAGE,
+    MOST,
     WORDS,
     Condition,
     Item,
@@ -121,7 +122,7 @@ class _Writer:
         self.select = [item for item in reading.select if self._has(item.of)]
         self.where = [one for one in reading.where if self._has(one.of)]
         self.slices = self._sliced()
-        self.open = [*reading.open, *self._doubtful(found.tables)]
+        self.open = [*reading.open, *self._doubtful(found.tables)][: MOST["open"]]
 
     def _has(self, of: Ref) -> bool:
         return of.table.id in self.reached
@@ -204,13 +205,14 @@ class _Writer:
         return parts_of(replace(self.reading, select=self.select, where=self.where, open=self.open))
 
     def _conditions(self) -> list[str]:
-        written: list[str] = []
+        """What must hold: of conditions that are choices, one of them."""
+        choices: list[list[str]] = []
         for one in self.where:
-            text = self._condition(one)
-            if one.either and written:
-                text = f"({written.pop().strip('()')} OR {text})"
-            written.append(text)
-        return written
+            if one.either and choices:
+                choices[-1].append(self._condition(one))
+            else:
+                choices.append([self._condition(one)])
+        return [f"({' OR '.join(any_of)})" if any_of[1:] else any_of[0] for any_of in choices]
 
     def _halves(self) -> list[str]:
         """Two conditions on one column that no row meets both of, each with the others."""
@@ -234,7 +236,7 @@ class _Writer:
             return
         counted = {table.id for table in reading.counted}
         counted |= {item.of.table.id for item in self.select if item.function}
-        for item in reading.group:
+        for item in filter(lambda one: self._has(one.of), reading.group):
             table, column = item.of.table, item.of.column
             things = column is None or (counted - {table.id} and column in names(table))
             if things and (unique := key(table)):

@@ -17,6 +17,9 @@ from dovetail.catalog.generation import Part
 
 _FILE = "dense.npy"
 HEADER_VECTORS, _HEADER_OF = "headers.npy", "header_of.npy"
+# Headers that are held in single precision, 25 MB of them: a question looks at half of a catalog's,
+# and to convert these each time took most of the time of the search.
+_CONVERTED = 16_384
 
 
 class Dense:
@@ -61,12 +64,11 @@ class Dense:
 
 @dataclass(frozen=True, slots=True)
 class HeaderVectors:
-    """The `vectors` of distinct headers, in half precision; `codes` has the row of each column.
-
-    Columns are numbered through the tables of the catalog.
+    """The `vectors` of distinct headers, as numbers that half precision has; `codes` has the row of
+    each column. Columns are numbered through the tables of the catalog.
     """
 
-    vectors: npt.NDArray[np.float16]
+    vectors: npt.NDArray[np.float16] | Vectors
     codes: npt.NDArray[np.int32]
 
     def __len__(self) -> int:
@@ -74,13 +76,14 @@ class HeaderVectors:
 
     def of(self, columns: Ints | slice) -> Vectors:
         """A row for each of the columns; what is no number in a damaged file becomes 0."""
-        rows: Vectors = self.vectors[self.codes[columns]].astype(np.float32)
+        rows: Vectors = self.vectors[self.codes[columns]].astype(np.float32, copy=False)
         return np.nan_to_num(rows, copy=False, posinf=0.0, neginf=0.0)
 
-    def cosines(self, columns: Ints, vector: Vectors) -> Vectors:
+    def cosines(self, columns: Ints | slice, vector: Vectors) -> Vectors:
         """The cosine of each of the columns and a vector; 0 for those that are damaged."""
         with np.errstate(invalid="ignore"):
-            cosines: Vectors = self.vectors[self.codes[columns]].astype(np.float32) @ vector
+            rows = self.vectors[self.codes[columns]].astype(np.float32, copy=False)
+            cosines: Vectors = rows @ vector
         return np.nan_to_num(cosines, copy=False, posinf=0.0, neginf=0.0)
 
     @classmethod
@@ -89,9 +92,11 @@ class HeaderVectors:
         vectors, codes = part.array(HEADER_VECTORS, check=False), part.array(_HEADER_OF)
         if vectors.ndim != 2 or (len(codes) and not 0 <= codes.min() <= codes.max() < len(vectors)):
             raise ValueError(part.folder)
+        if len(vectors) <= _CONVERTED:
+            vectors = vectors.astype(np.float32)
         return cls(vectors, codes)
 
     def save(self, folder: Path) -> None:
         """Write the vectors into a folder."""
-        np.save(folder / HEADER_VECTORS, self.vectors)
+        np.save(folder / HEADER_VECTORS, self.vectors.astype(np.float16, copy=False))
         np.save(folder / _HEADER_OF, self.codes)

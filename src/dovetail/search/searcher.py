@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from dovetail.search.fusion import (
     within_reach,
 )
 from dovetail.search.index import (
-    NO_EMBEDDER,
     Index,
     chosen_embedder,
     embedded,
@@ -269,7 +268,8 @@ class Searcher:
     @cached_property
     def _lessons(self) -> Lessons:
         """The questions whose tables are known, as far as these may be shown."""
-        vectors = self.vectors if self.embedder is not None else None
+        # Of the embedder alone: lessons that held this searcher, which holds them, kept it alive.
+        vectors = partial(embedded, self.embedder) if self.embedder is not None else None
         usage, names = self.catalog.usage, self.lexical.words
         cells = method_cache(self._cells, _LESSONS_READ)
         return Lessons(self.notes, usage, self._within_scope, names, vectors, cells)
@@ -450,12 +450,14 @@ class Searcher:
         """How surely a path of up to four joins connects each two of some tables, as a matrix."""
         return self._joined.paths(np.array([self.places[one] for one in tables], np.int64))
 
-    def column_vectors(self, table: TableId) -> Vectors:
-        """One vector per column of a table, in the table's order."""
-        if self.index.headers is None:
-            raise ModelError(NO_EMBEDDER)
+    def column_cosines(self, query: Query, table: TableId) -> list[float]:
+        """The cosine of the query and the header of each column of a table; 0 without vectors."""
         place = self.places[table]
-        return self.index.headers.of(slice(self.index.bounds[place], self.index.bounds[place + 1]))
+        columns = slice(int(self.index.bounds[place]), int(self.index.bounds[place + 1]))
+        if self.index.headers is None or query.vector is None:
+            return [0.0] * (columns.stop - columns.start)
+        cosines: list[float] = self.index.headers.cosines(columns, query.vector).tolist()
+        return cosines
 
     def _header_stems(self, table: TableId) -> list[list[str]]:
         """The stems of each column's name."""

@@ -16,7 +16,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import groupby
+from operator import or_
 
 import numpy as np
 
@@ -28,8 +30,8 @@ from dovetail.notes.notes import Definition, Notes
 from dovetail.search.lexical import IN_COMMENT
 from dovetail.search.query import QueryTerm, is_stop_word, query_words, shapes_speech, stem
 
-# What stands for a literal in a question that was learnt without them.
-_MASK = "?"
+# What stands for a literal in a question that was learnt without them, and how many words for it.
+_MASK, _MASKED = "?", range(1, 9)
 _TOKEN = re.compile(r"(?<![\w?])\?(?=[\s,;.?]|$)|[^\W_]+")
 # The share of both questions' things that they must have in common, and the cosine from which on
 # two words are the same thing.
@@ -211,7 +213,7 @@ class Lessons:
         """
         self._names, self._vectors, self._cells = names, vectors, cells
         self._exact: dict[tuple[str, ...], Lesson] = {}
-        self._masked: list[tuple[re.Pattern[str], Lesson]] = []
+        self._masked: list[tuple[tuple[str, ...], Lesson]] = []
         self._things: list[tuple[frozenset[str], Lesson]] = []
         self._said: dict[str, list[int]] = {}
         for lesson in _lessons(notes, usage):
@@ -224,8 +226,7 @@ class Lessons:
         words = _words(lesson.question)
         self._exact[words] = lesson
         if _MASK in words:
-            parts = (r"\S+(?: \S+){0,7}" if word == _MASK else re.escape(word) for word in words)
-            self._masked.append((re.compile(" ".join(parts)), lesson))
+            self._masked.append((words, lesson))
         if not whole:
             return
         things = _things(lesson.question, self._names)
@@ -243,9 +244,8 @@ class Lessons:
         words = _words(question)
         if same := self._exact.get(words):
             return replace(same, exact=True)
-        text = " ".join(words)
-        for pattern, lesson in reversed(self._masked):
-            if pattern.fullmatch(text):
+        for masked, lesson in reversed(self._masked):
+            if _says(masked, words):
                 return replace(lesson, exact=True)
         return self._near(question)
 
@@ -319,6 +319,26 @@ def _words(question: str) -> tuple[str, ...]:
     (('what', 'did', '?', 'order'), ('what', 'did', 'ann', 'order'))
     """
     return tuple(_TOKEN.findall(question.casefold()))
+
+
+def _says(masked: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether words are those of a masked question, with one to eight for each mask. As a pattern,
+    ten masks over forty words take minutes: here a bit says which words can be the next.
+
+    >>> masked = _words("What did ? order?")
+    >>> _says(masked, _words("What did Ann Lee order?")), _says(masked, _words("What did order?"))
+    (True, False)
+    """
+    where: dict[str, int] = {}
+    for at, word in enumerate(words):
+        where[word] = where.get(word, 0) | 1 << at
+    following, every = 1, (2 << len(words)) - 1
+    for word in masked:
+        if word == _MASK:
+            following = reduce(or_, (following << said for said in _MASKED)) & every
+        else:
+            following = (following & where.get(word, 0)) << 1
+    return bool(following >> len(words))
 
 
 def _differs_in_one_place(question: str, lesson: str) -> bool:

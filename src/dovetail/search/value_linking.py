@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dovetail.arrays import Ints, firsts
+from dovetail.arrays import Ints, firsts, pieces
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.hashing import Hashes, hash_values, text_array
@@ -178,7 +178,7 @@ class ValueLinker:
         index, columns = self._values.columns_holding(hashed([text for _, text in forms]))
         ends = np.searchsorted(index, np.arange(1, len(forms)))
         found: dict[int, tuple[str, Ints]] = {}
-        for (at, text), holding in zip(forms, np.split(columns, ends), strict=True):
+        for (at, text), holding in zip(forms, pieces(columns, ends), strict=True):
             if len(holding):
                 found.setdefault(at, (text, holding))
         return found
@@ -224,7 +224,7 @@ class ValueLinker:
         span_of = np.array([*phrases, *written])[index]
         order = np.lexsort((columns, span_of))
         ends = np.searchsorted(span_of[order], np.arange(1, len(spans)))
-        return np.split(columns[order], ends)
+        return pieces(columns[order], ends)
 
 
 def other_forms(text: str) -> Iterator[str]:

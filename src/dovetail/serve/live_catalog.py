@@ -33,7 +33,7 @@ class LiveCatalog:
         self._lock = Lock()
         self._opening = Lock()
         self._generations: WeakSet[Catalog] = WeakSet()
-        self._held = 0
+        self._made = self._gone = 0
         self._stamp = generation_stamp(self.folder)
         self._narrow: dict[tuple[str, ...], Catalog] = {}
         self._catalog = self._opened()
@@ -56,11 +56,11 @@ class LiveCatalog:
             finally:
                 self._opening.release()
         with self._lock:
-            held, self._held = self._held, self.generations
+            gone, self._gone = self._gone, self._made - self.generations
             if wanted and wanted not in self._narrow:
                 self._narrow[wanted] = self._catalog.narrowed(wanted)
             found = self._narrow[wanted] if wanted else self._catalog
-        if self._held < held:
+        if self._gone > gone:
             _give_back_memory()
         return found
 
@@ -72,15 +72,18 @@ class LiveCatalog:
         if stamp == self._stamp:  # another was quicker
             return
         opened = self._opened()
-        with suppress(DovetailError):  # whoever searches is told
-            _ = opened.searcher  # made here, so that nobody waits for it
+        if self._catalog.has_searched:
+            with suppress(DovetailError):  # whoever searches is told
+                _ = opened.searcher  # made here, so that nobody waits for it
         with self._lock:
             self._catalog, self._stamp = opened, stamp
             self._narrow.clear()
 
     def _opened(self) -> Catalog:
         opened = open_catalog(self.folder, self.settings).narrowed(self.tables)
-        self._generations.add(opened)
+        with self._lock:
+            self._generations.add(opened)
+            self._made += 1
         return opened
 
 

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
+from dovetail.retrieve.parts import MOST, MOST_ROWS, MOST_VALUES, NUMBER
+
 Name = Annotated[str, Field(min_length=1, max_length=1_000)]
 _COMPARED = Literal[
     "=", "not =", "in", "not in", "like", "not like", "ilike", "not ilike",
@@ -39,7 +41,9 @@ class ConditionPart(BaseModel):
     table: Name
     column: Name
     operator: _COMPARED
-    values: list[Annotated[str, Field(max_length=1_000)]] = Field(min_length=1, max_length=100)
+    values: list[Annotated[str, Field(max_length=1_000)]] = Field(
+        min_length=1, max_length=MOST_VALUES
+    )
     either: bool = False
     words: str = ""
 
@@ -48,7 +52,7 @@ class HavingPart(BaseModel):
     """How many rows a group must have."""
 
     operator: Literal[">", "<", ">=", "<=", "=", "<>"]
-    number: str = Field(pattern=r"^\d{1,12}(\.\d{1,6})?$")
+    number: str = Field(pattern=f"^{NUMBER}$")
     words: str = ""
 
 
@@ -56,15 +60,15 @@ class QueryParts(BaseModel):
     """The parts of a query: each has its `words`, and `open` what of the question no part is for;
     these are not read back."""
 
-    select: list[ItemPart] = Field(default_factory=list, max_length=100)
-    where: list[ConditionPart] = Field(default_factory=list, max_length=100)
-    group: list[ItemPart] = Field(default_factory=list, max_length=100)
-    having: list[HavingPart] = Field(default_factory=list, max_length=10)
-    order: list[OrderPart] = Field(default_factory=list, max_length=20)
-    absent: list[Name] = Field(default_factory=list, max_length=20)
-    counted: list[Name] = Field(default_factory=list, max_length=20)
-    limit: int = Field(0, ge=0, le=1_000_000)
+    select: list[ItemPart] = Field(default_factory=list, max_length=MOST["select"])
+    where: list[ConditionPart] = Field(default_factory=list, max_length=MOST["where"])
+    group: list[ItemPart] = Field(default_factory=list, max_length=MOST["group"])
+    having: list[HavingPart] = Field(default_factory=list, max_length=MOST["having"])
+    order: list[OrderPart] = Field(default_factory=list, max_length=MOST["order"])
+    absent: list[Name] = Field(default_factory=list, max_length=MOST["absent"])
+    counted: list[Name] = Field(default_factory=list, max_length=MOST["counted"])
+    limit: int = Field(0, ge=0, le=MOST_ROWS)
     distinct: bool = False
     both: bool = False
     everything: bool = False
-    open: list[str] = Field(default_factory=list, max_length=200)
+    open: list[str] = Field(default_factory=list, max_length=MOST["open"])

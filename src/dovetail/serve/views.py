@@ -375,13 +375,15 @@ JoinModel = TypeVar("JoinModel", bound=JoinBrief)
 
 def safe(value: Any) -> Any:
     """JSON in which every text is on one line and not too long, and every number is short."""
-    if isinstance(value, Mapping):
-        return {key: safe(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [safe(part) for part in value]
+    if isinstance(value, str):  # first, as most of what there is
+        return written_out(cut(value, _TEXT))
     if isinstance(value, float):
         return round(value, 4)
-    return written_out(cut(value, _TEXT)) if isinstance(value, str) else value
+    if isinstance(value, list | tuple):
+        return [safe(part) for part in value]
+    if isinstance(value, Mapping):
+        return {key: safe(part) for key, part in value.items()}
+    return value
 
 
 def message_of(error: DovetailError, folder: Path) -> str:
