@@ -37,16 +37,16 @@ from dovetail.search.value_linking import PART_OF_NAME
 SIGNS = ("uncovered", "things", "scattered", "best_logit", "dense_gap", "header")
 Signs = tuple[float, ...]
 # What a unit of each sign adds to the logit that the catalog holds an answer. Fitted on questions
-# over six piles and four corpora, on such of their own field that they cannot answer, on short ones
+# over eight piles and three corpora, on such of their own field that they cannot answer, on short ones
 # and on strangers; docs/lab/choosing.md has what each gets by weights that were fitted without it.
-WEIGHTS = (-2.50, -3.50, -3.88, 0.17, 2.80, 1.34)
-BIAS = 0.83
-# The same where there is no embedder, so that nothing is near in meaning: by the first three alone.
-WORD_WEIGHTS, WORD_BIAS = (-3.00, -3.00, -4.09, 0.26), 2.37
+WEIGHTS = (-5.28, -4.42, -1.37, 0.09, 1.55, 2.84)
+BIAS = 0.40
+# The same where there is no embedder, so that nothing is near in meaning: by the first four alone.
+WORD_WEIGHTS, WORD_BIAS = (-5.78, -4.36, -1.65, 0.19), 2.21
 # How the F1 to expect goes by what the probabilities of the tables promise, and by that of an
 # answer: what a unit of the logit of each adds to a logit, and the bias. Fitted on the same
 # questions.
-CONFIDENCE = (0.80, 0.36, 1.00, 0.63)
+CONFIDENCE = (0.65, 0.49, 0.94, 0.81)
 # Surer than this either way is no surer.
 _SURE_LOGIT = 4.0
 # Surer than this is no surer: a probability of 0.999.

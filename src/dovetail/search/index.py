@@ -37,7 +37,7 @@ NO_EMBEDDER = "this needs an embedder; index with one (the setting embedder)"
 # Questions whose vectors are kept: an evaluation asks the same ones of every retriever.
 _VECTORS_KEPT = 4096
 # Raised whenever the same catalog would give another index.
-_VERSION = 28
+_VERSION = 24
 # The file that says which embedder made the vectors.
 _MODEL = "model.json"
 
