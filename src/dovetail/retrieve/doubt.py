@@ -37,8 +37,9 @@ from dovetail.search.value_linking import PART_OF_NAME
 SIGNS = ("uncovered", "things", "scattered", "best_logit", "dense_gap", "header")
 Signs = tuple[float, ...]
 # What a unit of each sign adds to the logit that the catalog holds an answer. Fitted on questions
-# over eight piles and three corpora, on such of their own field that they cannot answer, on short ones
-# and on strangers; docs/lab/choosing.md has what each gets by weights that were fitted without it.
+# over eight piles and three corpora, on such of their own field that they cannot answer, on short
+# ones and on strangers; docs/lab/choosing.md has what each gets by weights that were fitted without
+# it.
 WEIGHTS = (-5.28, -4.42, -1.37, 0.09, 1.55, 2.84)
 BIAS = 0.40
 # The same where there is no embedder, so that nothing is near in meaning: by the first four alone.
@@ -325,7 +326,7 @@ def relied_on(promised: float, likely: float) -> float:
     The F1 where there is an answer times the probability of one, each as far as it was borne out.
 
     >>> round(relied_on(0.9, likely=0.95), 2), round(relied_on(0.9, likely=0.05), 2)
-    (0.87, 0.08)
+    (0.85, 0.11)
     """
     of_set, set_bias, of_answer, answer_bias = CONFIDENCE
     where_answered = of_set * clipped_logit(promised) + set_bias
