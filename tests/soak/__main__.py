@@ -138,11 +138,12 @@ PARTS = {
         ("openpyxl",),
     ),
     "kinds": Part(
-        "A hundred variants of every kind of attack that once succeeded, by generator: files of "
-        "tokens, requests of who sees some tables, bodies that never end and odd headers, notes "
-        "and replies at their limits, orders in every slot of every prompt, a few signs 60,000 "
+        "A hundred variants of every kind of attack that once succeeded, by generator: files that "
+        "lie of offsets, depth, cells and links, files of tokens, requests and calls of who sees "
+        "some tables, bodies that never end and odd headers, notes and replies at their limits, "
+        "questions that ask for too much, orders in every slot of every prompt, a few signs 60,000 "
         "times in every parser, texts in any place of a statement, links beside what is written.",
-        800,
+        1_100,
         "kinds.kinds",
         ("fastapi", "mcp", "prometheus_client"),
     ),

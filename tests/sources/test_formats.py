@@ -189,6 +189,17 @@ def test_decimal_commas_are_numbers(
         assert row["total"] == pytest.approx(total)
 
 
+def test_a_table_of_many_columns_is_asked_about_in_parts(tmp_path: Path) -> None:
+    """Of 700 columns every 99th has decimal commas, and every 100th days with points."""
+    cells = ["1,5" if n % 99 == 0 else "31.01.2024" if n % 100 == 0 else "x" for n in range(700)]
+    lines = [";".join(f"c{n}" for n in range(700)), *[";".join(cells)] * 3]
+    put(tmp_path / "t.csv", "\n".join(lines))
+    (table,) = update(tmp_path / "t.csv", into=tmp_path / "catalog").catalog
+    kinds = [column.type for column in table.columns]
+    assert [n for n, kind in enumerate(kinds) if kind == "DOUBLE"] == list(range(0, 700, 99))
+    assert [n for n, kind in enumerate(kinds) if kind == "DATE"] == list(range(100, 700, 100))
+
+
 @pytest.mark.parametrize(
     ("content", "columns", "rows"),
     [

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import random
 import re
@@ -194,6 +195,7 @@ def agents(folder: Path) -> Kind:
     is told of one that is not there, and nothing of the machine. What is searched for by the words
     of such a table names none; how relevant others are may tell that the words are somewhere."""
     tools = mcp_server(LiveCatalog(_pile(folder), PLAIN, ("orders", "customers")), notes=True)
+    logging.getLogger("httpx2").setLevel(logging.WARNING)  # the server has every request told
     names = ("orders", "customers", "?_payroll", "shop::?_payroll", "orders_backup_?", "_payroll",
              "*", "shop::", "?", "", "a" * 999)  # fmt: skip
     words = ("gnu", "bonus", "who earns", "orders", "city", "backup", "copies", "secret", "?")

@@ -12,8 +12,9 @@ from functools import lru_cache
 
 from dovetail.components import Components
 from dovetail.domain import JoinEdge, Table
+from dovetail.domain.query_bounds import NUMBER
 from dovetail.retrieve import grammar
-from dovetail.retrieve.parts import NUMBER, Condition, Reading, Ref
+from dovetail.retrieve.parts import Condition, Reading, Ref
 from dovetail.retrieve.schema_links import SchemaLink, SchemaLinks, Value
 from dovetail.search.query import stems
 

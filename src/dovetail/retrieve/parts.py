@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dovetail.domain import Column, Table
+from dovetail.domain.query_bounds import MOST, MOST_ROWS, MOST_VALUES
 from dovetail.errors import UsageError
 from dovetail.ports import Json
 
@@ -27,13 +28,6 @@ FUNCTIONS = {
     "min": "lowest",
 }
 UNITS = ("year", "quarter", "month", "week", "day")
-# What a query may have of each part, be they read of a question or given by a program: one bound
-# for both, as what is read is given back. Values of a condition, rows, and digits of a number.
-MOST = {
-    "select": 100, "where": 100, "group": 100, "having": 10, "order": 20, "absent": 20,
-    "counted": 20, "open": 200,
-}  # fmt: skip
-MOST_VALUES, MOST_ROWS, NUMBER = 100, 1_000_000, r"[0-9]{1,30}(\.[0-9]{1,30})?"
 
 
 @dataclass(frozen=True, slots=True)
