@@ -57,7 +57,7 @@ class CatalogTables:
 
     @property
     def has_searched(self) -> bool:
-        """Whether the searcher is made already: for the package's own stages, no part of the API."""
+        """Whether the searcher is made: for the package's own stages, no part of the API."""
         return self._state.has_searched
 
     @property

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from dovetail.domain import Chosen, JoinEdge, Kind, Table, TableId, TableSet
 from dovetail.domain.joins import join_sql
+from dovetail.domain.query_bounds import MOST
 from dovetail.domain.sql import literal, quoted, table_sql
 from dovetail.domain.tables import NUMBERS
 from dovetail.joins.graph import JOINABLE, JoinGraph, shared_parent
@@ -16,7 +17,6 @@ from dovetail.ports import Json
 from dovetail.retrieve.cautions import unrelated
 from dovetail.retrieve.parts import (
     AVERAGE,
-    MOST,
     WORDS,
     Condition,
     Item,
