@@ -68,6 +68,7 @@ def test_composite_keys_are_those_of_plain_python(
         "parent": ["s", "parent"],
         "parts": parts,
         "first": 0,
+        "days": [],
     }
     answer = ask(Rows(child=child, parent=parent), composite, question)
     assert answer == expected
@@ -80,5 +81,6 @@ def test_a_table_that_cannot_be_read_answers_nothing() -> None:
         "parent": nowhere,
         "parts": [[0, 0], [1, 1]],
         "first": 0,
+        "days": [],
     }
     assert ask(Rows(), composite, question) == []
