@@ -55,6 +55,9 @@ COLUMNS: dict[str, Callable[[int], str]] = {
     "one in twenty behind other letters": lambda n: f"{'C' if n % 20 else 'KD'}-{n:06d}",
     "one in thirty a remark": lambda n: f"C{n:05d}" if n % 30 else f"see the letter of {n} " * 4,
     "one in five of another kind": lambda n: f"C-{n:05d}" if n % 5 else f"{n}-C-{n}",
+    "phone numbers": lambda n: f"+46 70 {n:07d}",
+    "differences in seconds": lambda n: f"+{n // 100}.{n % 100:02d}",
+    "one difference": lambda n: f"+{n}.5" if n == 900 else f"+{n}",
     "half of them mail": lambda n: f"U{n}@example.com" if n % 2 else f"U{n}",
 }
 
@@ -79,7 +82,8 @@ def expected(values: Sequence[str]) -> Views:
     fronts = [re.fullmatch("([a-z]{1,6})[0-9]{1,18}", text) for text in others]
     prefixes = Counter(match[1] for match in fronts if match)
     prefix = prefixes.most_common(1)[0][0] if prefixes else ""
-    if case_only:
+    differences = any(value.startswith("+") and value.count(".") == 1 for value in left)
+    if case_only or differences:
         return found
     alike = [text for text in folded if re.fullmatch(f"({prefix})?[0-9]{{1,18}}", text)]
     read = [match for text in folded if (match := re.fullmatch("([a-z]*)([0-9]{1,18})", text))]

@@ -114,6 +114,16 @@ class _Texts:
         return pa.Array.from_buffers(pa.large_string(), len(self.lengths), buffers)
 
 
+def _has_differences(texts: _Texts) -> bool:
+    """Whether a text is a number with a plus and decimals, such as +5.478 seconds: no key."""
+    filled = texts.take(texts.lengths > 0)
+    signed = np.flatnonzero(filled.data[filled.starts] == ord("+")) if len(filled.data) else ()
+    if not len(signed):
+        return False
+    points = np.add.reduceat(filled.data == ord("."), filled.starts, dtype=np.int64)
+    return bool((points[signed] == 1).any())
+
+
 class _Reach:
     """How far the numbers of a column go: to the largest, or, where a few are far out (99999 for
     none), as far as the bits go that most need."""
@@ -209,6 +219,7 @@ class NormalForms:
         every, texts = len(texts.lengths), self._of_one_kind(texts)
         if not self._foldable:
             return
+        self._numberable &= not _has_differences(texts)
         if self._names is None:
             self._names = not self._mail and not _coded(_laid_out(column.first))
         case_only = bool(self._mail or self._names)

@@ -24,7 +24,7 @@ from dovetail.profile.normal_forms import NormalForms
 from dovetail.text import cut
 
 # Raised whenever a profile would come out differently than before: catalogs are then rebuilt.
-PROFILE_VERSION = 10
+PROFILE_VERSION = 11
 EXAMPLES = 5
 # Cells are cut to so many characters wherever they are shown or stored as text.
 CELL_WIDTH = 200
