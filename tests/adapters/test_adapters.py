@@ -72,7 +72,8 @@ def test_llama_index_nodes(catalog: dovetail.Catalog) -> None:
 
 
 def test_options_reach_the_question(catalog: dovetail.Catalog) -> None:
-    assert len(LangChainRetriever(catalog, k=1).invoke(QUESTION)) == 1
+    documents = LangChainRetriever(catalog, k=1).invoke(QUESTION)
+    assert [one.id for one in documents] == [str(one.id) for one in catalog.ask(QUESTION, k=1)]
     found = LlamaIndexRetriever(catalog, selector="graph", breadth=0.0).retrieve(QUESTION)
     assert len(found) == len(catalog.ask(QUESTION, breadth=0.0))
     with pytest.raises(dovetail.DovetailError, match="'breadth' is 7; it must be from 0 to 1"):

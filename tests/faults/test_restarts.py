@@ -53,16 +53,17 @@ def test_a_server_that_is_restarted_during_an_update(
     database, between, url = served
     draw, into = random.Random(1), tmp_path / "catalog"
     dovetail.update([f"db={url}"], into=into, settings=WORDS)
-    between.sent = 0
-    _change(database, 1)
-    dovetail.update(into=into, settings=WORDS)
+    for number in (0, 1):  # the first update after the tables were filled may read more
+        between.sent = 0
+        _change(database, number)
+        dovetail.update(into=into, settings=WORDS)
     size = between.sent
     assert contents_of(into) == _anew(database, tmp_path / "0")
     for case in range(2, 7):
         before = contents_of(into)
         _change(database, case)
         expected = _anew(database, tmp_path / str(case))
-        between.cut_after(draw.randint(1, size * 9 // 10), away=away)
+        between.cut_after(draw.randint(1, size // 2), away=away)  # later ones may send less
         summary = _updated(into)
         found = contents_of(into)
         assert found.keys() == expected.keys()

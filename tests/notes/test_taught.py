@@ -34,12 +34,12 @@ def company(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
         for n in range(1, 61):
             number = f"C-{1000 + 13 * n}"
             connection.execute(
-                "INSERT INTO customer VALUES (?, ?, ?)", (number, f"N{n}", f"R{n % 4}")
+                "INSERT INTO customer VALUES (?, ?, ?)", (number, f"{chr(64 + n)} Ltd", f"R{n % 4}")
             )
             connection.execute("INSERT INTO orders VALUES (?, ?, ?)", (n, number, n / 3))
             parcel = (7 * n, f"c{1000 + 13 * n}", n / 7)
             connection.execute("INSERT INTO parcel VALUES (?, ?, ?)", parcel)
-            connection.execute("INSERT INTO tariff VALUES (?, ?, ?)", (n, f"Z{n}", n / 5))
+            connection.execute("INSERT INTO tariff VALUES (?, ?, ?)", (n, f"Z{n % 7}", n / 5))
         connection.commit()
     return dovetail.build(f"shop={folder / 'shop.sqlite'}", into=folder / "cat", settings=SETTINGS)
 

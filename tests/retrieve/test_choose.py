@@ -75,8 +75,8 @@ def test_what_is_likelier_than_the_others_stays() -> None:
     assert left([0.3, 0.3, 0.4], TOGETHER) == "abc"
 
 
-def test_called_by_its_name_the_improbable_alone_leaves() -> None:
-    assert left([0.9, 0.8, 0.4], TOGETHER, names=[0, 0, 1]) == "ab"
+def test_what_is_called_by_its_name_stays() -> None:
+    assert left([0.9, 0.8, 0.4], TOGETHER, names=[0, 0, 1]) == "abc"
     assert left([0.9, 0.8, 0.6], [[1, 0, 0.6], [0, 1, 0]], names=[0, 0, 1]) == "abc"
 
 

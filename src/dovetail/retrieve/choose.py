@@ -154,9 +154,9 @@ def without_companions(
 
     Such a table covers no word that one other, no less probable, does not cover about as well: the
     header beside its lines, the second copy of a dimension, the same thing in another system. What
-    the question calls by its whole name stays. Then an improbable one goes, by whatever name, if
-    the others together cover each of its words, and it holds no value that none of them does. What
-    connects the set stays in any case, and what notes name. In a pool of databases that have
+    the question calls by its whole name stays, what connects the set, and what notes name. An
+    improbable one goes as well if the others together cover each of its words, and it holds no
+    value that none of them does. In a pool of databases that have
     nothing to do with each other, the other table may be a stranger's, so this is for the systems
     of one company.
     """
@@ -170,7 +170,7 @@ def without_companions(
     def by_one(at: int, others: Sequence[int]) -> bool:
         probability = scored.probabilities[at]
         more = next((more for most, more in _COMPANIONS if probability < most), None)
-        if more is None or match.called[at]:
+        if more is None:
             return False
         return bool((lacking(at, others) < -more).all(axis=0).any())
 
@@ -187,7 +187,8 @@ def without_companions(
             at = index[table]
             others = [index[one] for one in kept if one != table and one in index]
             likelier = [o for o in others if scored.probabilities[o] >= scored.probabilities[at]]
-            if table not in kept or not likelier or match.defined[at] or links.splits(table, kept):
+            needed = match.called[at] or match.defined[at] or links.splits(table, kept)
+            if table not in kept or not likelier or needed:
                 continue
             if covered(at, likelier):
                 kept.remove(table)
