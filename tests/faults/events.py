@@ -37,6 +37,9 @@ def in_process(step: Callable[[], object]) -> tuple[str, str]:
     child = os.fork()
     if not child:
         os.close(reading)
+        # As a shell starts a command, whatever packages that other tests use have set.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             ended, told = DONE, str(step())
         except DovetailError as error:
