@@ -44,6 +44,13 @@ CASE, PUNCTUATED, ZEROS, PREFIX, DAY = "case", "punctuation", "zeros", "prefix",
 # `cut::@firmse` makes alind of alind@firm.se.
 CUT = "cut"
 _CUT = re.compile(rf"{CUT}:([a-z0-9|]*):(@?[a-z0-9]*)")
+# What a query may have of each part, be they read of a question or given by a program: one bound
+# for both, as what is read is given back. Values of a condition, rows, and digits of a number.
+MOST = {
+    "select": 100, "where": 100, "group": 100, "having": 10, "order": 20, "absent": 20,
+    "counted": 20, "open": 200,
+}  # fmt: skip
+MOST_VALUES, MOST_ROWS, NUMBER = 100, 1_000_000, r"[0-9]{1,30}(\.[0-9]{1,30})?"
 
 
 @dataclass(frozen=True, slots=True)

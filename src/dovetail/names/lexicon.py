@@ -84,11 +84,14 @@ class Lexicon:
         return found
 
 
+def _lines() -> list[str]:
+    return files("dovetail.names").joinpath(_FILE).read_text("utf-8").splitlines()
+
+
 @cache
 def lexicons() -> Mapping[str, Lexicon]:
-    """The lexicon of each language but English."""
-    text = files("dovetail.names").joinpath(_FILE).read_text("utf-8")
-    rows = [line.split("|") for line in text.splitlines()]
+    """The lexicon of each language."""
+    rows = [line.split("|") for line in _lines()]
     found = {}
     for at, language in enumerate(_LANGUAGES):
         meanings: dict[str, Words] = {}
@@ -112,8 +115,8 @@ def names_thing(word: str) -> bool:
 @cache
 def _things() -> frozenset[str]:
     """The English words of the lexicon, those of names of two words as well."""
-    named = (word for words in lexicons()[_ENGLISH].meanings for word in words.split("_"))
-    return frozenset(map(singular, named))
+    cells = (line.partition("|")[0].replace("_", " ") for line in _lines())
+    return frozenset(singular(word) for cell in cells for word in cell.split())
 
 
 def lexicon_of(words: Collection[str]) -> Lexicon | None:

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from dovetail.components import Components
 from dovetail.domain import JoinEdge, Table
-from dovetail.domain.query_bounds import NUMBER
+from dovetail.domain.sql import NUMBER
 from dovetail.retrieve import grammar
 from dovetail.retrieve.parts import Condition, Reading, Ref
 from dovetail.retrieve.schema_links import SchemaLink, SchemaLinks, Value

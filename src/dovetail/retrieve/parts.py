@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dovetail.domain import Column, Table
-from dovetail.domain.query_bounds import MOST, MOST_ROWS, MOST_VALUES
+from dovetail.domain.sql import MOST, MOST_ROWS, MOST_VALUES
 from dovetail.errors import UsageError
 from dovetail.ports import Json
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from dovetail.domain import Chosen, JoinEdge, Kind, Table, TableId, TableSet
 from dovetail.domain.joins import join_sql
-from dovetail.domain.query_bounds import MOST
-from dovetail.domain.sql import literal, quoted, table_sql
+from dovetail.domain.sql import MOST, literal, quoted, table_sql
 from dovetail.domain.tables import NUMBERS
 from dovetail.joins.graph import JOINABLE, JoinGraph, shared_parent
 from dovetail.names.table_name import unqualified

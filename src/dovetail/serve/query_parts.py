@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from dovetail.domain.query_bounds import MOST, MOST_ROWS, MOST_VALUES, NUMBER
+from dovetail.domain.sql import MOST, MOST_ROWS, MOST_VALUES, NUMBER
 
 Name = Annotated[str, Field(min_length=1, max_length=1_000)]
 _COMPARED = Literal[
