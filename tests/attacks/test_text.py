@@ -25,7 +25,7 @@ from dovetail.settings import Settings
 from dovetail.sources.logins import holds_login
 from dovetail.text import fenced
 from tests.support.endpoint import Play, endpoint, says
-from tests.support.kinds import Replies
+from tests.support.kinds.prompts import Replies
 from tests.support.served import NO_MODELS, shop_catalog
 
 PLAIN = Settings(embedder="none", use_notes=False)

@@ -14,7 +14,7 @@ from dovetail.models.cache import CachedLLM
 from dovetail.notes.file import put_entry, read_entries
 from dovetail.ports import Message
 from dovetail.sources.frames import write_frames
-from tests.support.kinds import Replies
+from tests.support.kinds.prompts import Replies
 
 
 def lay_links(folder: Path, name: str, victim: Path) -> None:
