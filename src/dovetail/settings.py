@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from dovetail.atomic import open_regular
 from dovetail.errors import UsageError
 
 FILE = "dovetail.toml"
@@ -110,17 +111,7 @@ def load_settings(folder: Path | None = None, environ: Mapping[str, str] | None 
     'none'
     """
     file = (folder or Path.cwd()) / FILE
-    settings = Settings()
-    if file.is_file():
-        try:
-            values = tomllib.loads(file.read_text(encoding="utf-8"))
-        except ValueError as error:  # no TOML, no UTF-8, or a number of thousands of digits
-            raise UsageError(f"{file}: {error}") from None
-        except RecursionError:
-            raise UsageError(f"{file} is nested too deeply to be settings") from None
-        except OSError as error:
-            raise UsageError(f"cannot read {file}: {error.strerror}") from None
-        settings = _merge(settings, values, where=str(file))
+    settings = _merge(Settings(), _written(file), where=str(file))
     variables = os.environ if environ is None else environ
     values = {
         field.name: _parse(field.name, variables[key])
@@ -128,6 +119,21 @@ def load_settings(folder: Path | None = None, environ: Mapping[str, str] | None 
         if (key := PREFIX + field.name.upper()) in variables
     }
     return _merge(settings, values, where="the environment")
+
+
+def _written(file: Path) -> Mapping[str, Any]:
+    """What a file of settings says; nothing where there is none."""
+    try:
+        with open_regular(file) as stream:
+            return tomllib.load(stream)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except ValueError as error:  # no TOML, no UTF-8, or a number of thousands of digits
+        raise UsageError(f"{file}: {error}") from None
+    except RecursionError:
+        raise UsageError(f"{file} is nested too deeply to be settings") from None
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror}") from None
 
 
 def _merge(settings: Settings, values: Mapping[str, Any], *, where: str) -> Settings:

@@ -142,8 +142,11 @@ PARTS = {
         "lie of offsets, depth, cells and links, files of tokens, requests and calls of who sees "
         "some tables, bodies that never end and odd headers, notes and replies at their limits, "
         "questions that ask for too much, orders in every slot of every prompt, a few signs 60,000 "
-        "times in every parser, texts in any place of a statement, links beside what is written.",
-        1_100,
+        "times in every parser, texts in any place of a statement, links beside what is written, "
+        "pipes, sockets, devices and folders in the place of files, callers who hang up, addresses "
+        "that are none and pages of others, endpoints of models whose replies lie or never end, "
+        "queries of thousands of conditions and of clauses that read each other by many ways.",
+        1_600,
         "kinds.kinds",
         ("fastapi", "mcp", "prometheus_client"),
     ),

@@ -47,7 +47,8 @@ def bearer(token: str) -> dict[str, str]:
 @contextmanager
 def listening(app: Any, **options: Any) -> Iterator[tuple[uvicorn.Server, int]]:
     """A server over an app in a thread of this process, and the port that it listens at."""
-    config = uvicorn.Config(app, port=0, lifespan="off", log_level="warning", **options)
+    given: dict[str, Any] = {"port": 0, "lifespan": "off", "log_level": "warning", **options}
+    config = uvicorn.Config(app, **given)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -155,9 +155,12 @@ def guard(
     tree, tables = _understood(sql, relations, dialect)
     joined = joins(tree, relations)
     complained: list[str] = []
-    if complain:  # in double quotes, SQLite takes what is no column for a text
-        own = without_quoted_texts(tree) if dialect == "sqlite" else tree
-        complained = complaints(own, relations)
+    try:
+        if complain:  # in double quotes, SQLite takes what is no column for a text
+            own = without_quoted_texts(tree) if dialect == "sqlite" else tree
+            complained = complaints(own, relations)
+    except RecursionError:
+        raise GuardError(TOO_DEEP) from None
     text, private = _written(tree, relations, engine)
     shown = reveal(text, {**private_names(relations), **private})
     return Guarded(text, shown, tables, private, tuple(joined), tuple(complained))

@@ -24,9 +24,9 @@ _ROW_NAMES = {"rowid", "oid", "_rowid_"}
 def unknown_columns(tree: exp.Expr, relations: Sequence[Relation]) -> list[exp.Column]:
     """The columns that no table or subquery in reach has, in the order of the query."""
     missing: list[exp.Column] = []
+    reach = _Reach(relations)
     for scope in _scopes(tree):
-        columns = _own_columns(scope)
-        missing += [column for column in columns if not _is_column(column, scope, relations)]
+        missing += [column for column in _own_columns(scope) if not reach.has(column, scope)]
     return missing
 
 
@@ -82,41 +82,60 @@ def _own_columns(scope: Scope) -> Iterator[exp.Column]:
             yield column
 
 
-def _is_column(column: exp.Column, scope: Scope, relations: Sequence[Relation]) -> bool:
-    name = fold(column.name)
-    if not column.table and (name in _aliases(scope) or name in _ROW_NAMES):
-        return True
-    current: Scope | None = scope
-    while current is not None:
-        for alias, source in current.sources.items():
-            if column.table and fold(alias) != fold(column.table):
-                continue
-            names = _columns(source, relations)
-            if names is None or name in names or name in _ROW_NAMES:
-                return True
-        current = current.parent
-    return False
+class _Reach:
+    """What columns may be called by in the queries of one tree; of each query it is read once."""
+
+    def __init__(self, relations: Sequence[Relation]) -> None:
+        self._relations = by_name(relations)
+        self._aliases: dict[int, set[str]] = {}
+        self._columns: dict[int, set[str] | None] = {}
+
+    def has(self, column: exp.Column, scope: Scope) -> bool:
+        """Whether a column that stands in a query is one of what that can reach."""
+        name = fold(column.name)
+        if not column.table and (name in self._aliases_of(scope) or name in _ROW_NAMES):
+            return True
+        current: Scope | None = scope
+        while current is not None:
+            for alias, source in current.sources.items():
+                if column.table and fold(alias) != fold(column.table):
+                    continue
+                names = self._columns_of(source)
+                if names is None or name in names or name in _ROW_NAMES:
+                    return True
+            current = current.parent
+        return False
+
+    def _aliases_of(self, scope: Scope) -> set[str]:
+        key, query = id(scope), scope.expression
+        if key not in self._aliases:
+            if isinstance(query, exp.SetOperation):
+                names = query.named_selects
+            else:
+                names = [each.alias for each in getattr(query, "selects", ()) if each.alias]
+            self._aliases[key] = set(map(fold, names))
+        return self._aliases[key]
+
+    def _columns_of(self, source: exp.Table | Scope) -> set[str] | None:
+        """The columns of a source; None where that takes more than reading the query."""
+        if id(source) not in self._columns:
+            table = isinstance(source, exp.Table)
+            names = self._of_table(source) if table else _given_out(source)
+            self._columns[id(source)] = None if names is None else set(map(fold, names))
+        return self._columns[id(source)]
+
+    def _of_table(self, table: exp.Table) -> list[str] | None:
+        relation = self._relations.get(fold(dotted(table)))
+        return None if relation is None else [column.name for column in relation.table.columns]
 
 
-def _aliases(scope: Scope) -> set[str]:
+def _given_out(scope: Scope) -> list[str] | None:
+    """The columns that a query gives out; None where they are not all listed."""
     query = scope.expression
-    if isinstance(query, exp.SetOperation):
-        return {fold(name) for name in query.named_selects}
-    return {fold(each.alias) for each in getattr(query, "selects", ()) if each.alias}
-
-
-def _columns(source: exp.Table | Scope, relations: Sequence[Relation]) -> set[str] | None:
-    """The columns of a source; None where that takes more than reading the query."""
-    if isinstance(source, exp.Table):
-        relation = _named(source, relations)
-        names = None if relation is None else [column.name for column in relation.table.columns]
-    else:
-        query = source.expression
-        renamed = getattr(query.parent, "alias_column_names", None)
-        names = renamed or getattr(query, "named_selects", None)
-        if names is not None and ("*" in names or getattr(query, "is_star", False)):
-            return None
-    return None if names is None else {fold(name) for name in names}
+    renamed = getattr(query.parent, "alias_column_names", None)
+    names = renamed or getattr(query, "named_selects", None)
+    starred = names is not None and ("*" in names or getattr(query, "is_star", False))
+    return None if starred else names
 
 
 def _named(table: exp.Table, relations: Sequence[Relation]) -> Relation | None:
@@ -151,6 +170,7 @@ class QueryJoins:
         self, tables: Mapping[str, TableId], columns: Columns, *, direct: bool = False
     ) -> None:
         self._tables, self._columns, self._direct = tables, columns, direct
+        self._origins: dict[tuple[int, str, str, int], Origin | None] = {}
 
     def of(self, tree: exp.Expr) -> Iterator[tuple[TableId, TableId, tuple[tuple[str, str], ...]]]:
         """Pairs of tables, the lesser first, with the columns that a query holds equal."""
@@ -203,12 +223,21 @@ class QueryJoins:
             before.append(join.alias_or_name)
 
     def _origin(self, column: exp.Column, scope: Scope, deep: int = 0) -> Origin | None:
-        """The table that a column is read from, through subqueries and WITH clauses."""
-        name = column.name.casefold()
+        """The table that a column is read from, through subqueries and WITH clauses.
+
+        It is looked for once: clauses that read each other by many ways double the ways.
+        """
+        name, table = column.name.casefold(), column.table.casefold()
+        key = (id(scope), table, name, deep)
+        if key not in self._origins:
+            self._origins[key] = self._read_from(name, table, scope, deep)
+        return self._origins[key]
+
+    def _read_from(self, name: str, called: str, scope: Scope, deep: int) -> Origin | None:
         current: Scope | None = scope
         while current is not None and deep < _DEEPEST:
             for alias, (_, source) in current.selected_sources.items():
-                if column.table and alias.casefold() != column.table.casefold():
+                if called and alias.casefold() != called:
                     continue
                 if isinstance(source, exp.Table):
                     table = self._tables.get(dotted(source).casefold())

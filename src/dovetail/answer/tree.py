@@ -74,15 +74,33 @@ def parse(sql: str, dialect: str) -> exp.Expr:
 
 
 class _Counted(Parser):
-    """A parser that gives up after so many steps: all it does moves along the tokens."""
+    """A parser that gives up after so many steps: it moves along the tokens, or over what it has
+    made of them once more."""
 
     steps_left = _STEPS_AT_LEAST
 
     def _advance(self, times: int = 1) -> None:
-        self.steps_left -= 1
+        self._take(1)
+        super()._advance(times)
+
+    def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
+        below = this
+        while below is not None:  # each index has what it is of looked through again
+            self._take(1)
+            below = below.this if isinstance(below.this, exp.Expr) else None
+        return super()._parse_bracket(this)
+
+    def _replace_lambda(
+        self, node: exp.Expr | None, expressions: list[exp.Expr]
+    ) -> exp.Expr | None:
+        for _ in node.walk() if node else ():  # and so does what is within a lambda
+            self._take(1)
+        return super()._replace_lambda(node, expressions)
+
+    def _take(self, steps: int) -> None:
+        self.steps_left -= steps
         if self.steps_left < 0:
             raise GuardError(TOO_DEEP)
-        super()._advance(times)
 
 
 @cache
@@ -282,6 +300,15 @@ def native_sql(sql: str, relations: Sequence[Relation], dialect: str) -> str:
         known = ", ".join(sorted(name for name in sqlglot.Dialect.classes if name))
         raise UsageError(f"dialect {dialect!r} is not known; there are: {known}") from None
     tree = parse(sql, "duckdb")
+    try:
+        return _native(tree, relations, writer, dialect)
+    except RecursionError:
+        raise GuardError(TOO_DEEP) from None
+
+
+def _native(
+    tree: exp.Expr, relations: Sequence[Relation], writer: sqlglot.Dialect, dialect: str
+) -> str:
     meanings = resolved(tree, relations)
     read = {meant.table.id.source for _, meant in meanings if isinstance(meant, Relation)}
     if len(sources := sorted(read)) > 1:

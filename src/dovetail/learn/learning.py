@@ -115,22 +115,24 @@ class _Counts:
         if not use.tables:
             self._others += 1
             return
+        is_example = statement.question and use.whole and len(self._examples) < _MOST_EXAMPLES
+        is_sample = not self._samples.keys() >= set(use.joins)
+        # Before anything is counted, for some queries can be read and not written.
+        sql = self._shown(tree, dialect, use.tables) if is_example or is_sample else ""
         self._queries += 1
         for table in use.tables:
             self._tables[table] += statement.count
         for join in use.joins:
             self._joins[join] += statement.count
-            if join not in self._samples:
-                self._samples[join] = self._shown(tree, dialect, use.tables)[:_SAMPLE]
+            self._samples.setdefault(join, sql[:_SAMPLE])
         for used in (*use.tables, *use.joins):
             self._last[used] = max(self._last.get(used, ""), statement.last)
         pairs = combinations(use.tables[:_MOST_TABLES], 2)
         self._together.update(dict.fromkeys(pairs, statement.count))
-        if statement.question and use.whole and len(self._examples) < _MOST_EXAMPLES:
-            sql, question = self._shown(tree, dialect, use.tables), statement.question
-            question = question if self._keep else masked(question, literals(tree))
-            if len(sql) <= _EXAMPLE:
-                self._examples[question] = QueryExample(question[:1000], sql, use.tables)
+        if is_example and len(sql) <= _EXAMPLE:
+            asked = statement.question
+            question = asked if self._keep else masked(asked, literals(tree))
+            self._examples[question] = QueryExample(question[:1000], sql, use.tables)
 
     def _shown(self, tree: exp.Expr, dialect: str, tables: Sequence[TableId]) -> str:
         """The query in one line, without its literals unless they are to be kept."""

@@ -136,7 +136,8 @@ class LoggedLLM:
 
     def _add(self, what: Json) -> None:
         line = json.dumps({"time": time.time(), "model": self.model_id, **what}) + "\n"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+        # A pipe that nobody reads would be waited for.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
             with self._turn, os.fdopen(os.open(self._file, flags, OWNER_ONLY), "wb") as stream:
                 stream.write(line.encode())

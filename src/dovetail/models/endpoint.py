@@ -114,7 +114,10 @@ class Endpoint:
         self._process = os.getpid()
         self._loop = _loop(self._process)
         self._client = openai.AsyncOpenAI(
-            api_key=self._key or "none", base_url=self._url, max_retries=0, http_client=_Client()
+            api_key=self._key or "none",
+            base_url=self._url,
+            max_retries=0,
+            http_client=_Client(follow_redirects=False),
         )
         weakref.finalize(self, _close, self._client, self._loop).atexit = False
 
@@ -137,7 +140,7 @@ class Endpoint:
             remedy = "check that it runs, and OPENAI_BASE_URL"
             refused = isinstance(error.__cause__ or error, httpx2.ConnectError)
             raise _PassingError("cannot be reached or hangs up", remedy, refused=refused) from None
-        except httpx2.HTTPError as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:  # the URL is one that a reply names
             kind = type(error).__name__
             raise ModelError(f"{self.where} sent a damaged reply ({kind})") from None
         if isinstance(reply, dict) and reply.get("error"):
@@ -185,6 +188,9 @@ class Endpoint:
         if status in (401, 403):  # such a reply may quote a part of the key
             message = f"{self.where} refuses the key ({status}); check OPENAI_API_KEY"
             return RefusedError(message, status=status, said=said)
+        if status < 400:
+            remedy = "the API is elsewhere; set OPENAI_BASE_URL to its own address"
+            return ModelError(f"{self.where} does not answer by itself ({status}); {remedy}")
         remedy = {
             404: "check the name of the model, and OPENAI_BASE_URL, which usually ends in /v1",
             429: "see your plan and budget at the provider",
@@ -248,11 +254,14 @@ def _sleep(seconds: float) -> None:
 
 
 class _Client(openai.DefaultAsyncHttpxClient):
-    """Reads no more of an error than its beginning: the client above would read all of it."""
+    """Reads no more of an error than its beginning: the client above would read all of it.
+
+    So of a reply that says to ask elsewhere: what is sent goes to the address that was named.
+    """
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         reply = await super().send(request, **options | {"stream": True})
-        if not reply.is_error:
+        if reply.is_success:
             return reply
         content = bytearray()
         async for chunk in reply.aiter_bytes():

@@ -17,21 +17,21 @@ import time
 import tomllib
 from collections import deque
 from collections.abc import Iterator, Mapping
-from concurrent.futures import CancelledError
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dovetail.called_off import CALLED_OFF, Cancelled
+from dovetail.atomic import open_regular
+from dovetail.called_off import CALLED_OFF
 from dovetail.errors import DovetailError, UsageError
+from dovetail.serve import told_by
 
 VARIABLE = "DOVETAIL_TOKENS"
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -62,8 +62,8 @@ _HEADERS = {
 _WINDOW = 60.0
 # Callers whose requests are counted at most: without tokens each address is one.
 _REMEMBERED = 10_000
-# Seconds in which a busy server says whether a caller has gone.
-_TOLD_IN = 5.0
+# A name or an address, in brackets where it has colons, and a port.
+_ADDRESS = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([\w.-]+))(?::[0-9]{1,5})?", re.ASCII)
 # Digits of a length that can be within any limit.
 _DIGITS = 12
 
@@ -121,7 +121,8 @@ def read_access(file: Path | None, environ: Mapping[str, str]) -> Access:
         entries = [{"name": name.strip(), "sha256": digest.strip()} for name, _, digest in parts]
         return Access(_callers(entries, VARIABLE))
     try:
-        content = tomllib.loads(file.read_text("utf-8"))
+        with open_regular(file) as stream:
+            content = tomllib.load(stream)
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
@@ -250,7 +251,7 @@ class Guarded:
             if problem is not None:
                 await _reply(*problem, number)(scope, receive, sending)
             else:
-                CALLED_OFF.set(_gone(scope, receive))
+                CALLED_OFF.set(told_by(Request(scope, receive).is_disconnected))
                 with self._place("caller" in scope["state"]):
                     await self._app(scope, self._bounded(receive, answered), sending)
             if (cut := answered["cut"]) is not None:
@@ -281,6 +282,8 @@ class Guarded:
             return 421, "this server is asked by the name it listens at", {}
         if scope["path"] in OPEN or is_page(scope["path"]):
             return None
+        if self._hosts and _is_foreign(headers, self._hosts):
+            return 403, "this server is not asked by pages of others", {}
         host = (scope.get("client") or ("unknown",))[0]
         given = headers.get("authorization")
         try:
@@ -367,26 +370,24 @@ def _reply(status: int, detail: str, headers: dict[str, str], number: str) -> Re
     return Response(body, status, headers, media_type="application/problem+json")
 
 
-def _gone(scope: Scope, receive: Receive) -> Cancelled:
-    """Whether the caller of a request has gone, as any thread but the server's own may ask."""
-    request, loop = Request(scope, receive), asyncio.get_running_loop()
-
-    def gone() -> bool:
-        if not loop.is_closed():
-            told = asyncio.run_coroutine_threadsafe(request.is_disconnected(), loop)
-            with suppress(TimeoutError, CancelledError):
-                return told.result(_TOLD_IN)
-        return loop.is_closed()
-
-    return gone
-
-
 def _host_name(header: bytes) -> str | None:
     """The name in a Host header; None where it holds no address."""
-    try:
-        return urlsplit("//" + header.decode("latin1")).hostname
-    except ValueError:
-        return None
+    address = _ADDRESS.fullmatch(header.decode("latin1"))
+    return (address[1] or address[2]).lower() if address else None
+
+
+def _is_foreign(headers: Mapping[str, bytes], hosts: frozenset[str]) -> bool:
+    """Whether a page from elsewhere asks. Without a login, whoever opens it lends it their place.
+
+    Browsers say so themselves; older ones tell where the page is from alone.
+    """
+    if site := headers.get("sec-fetch-site"):
+        return site == b"cross-site"
+    origin = headers.get("origin")
+    if origin is None:
+        return False
+    scheme, _, host = origin.partition(b"://")
+    return scheme not in (b"http", b"https") or _host_name(host) not in hosts
 
 
 def problem(status: int, detail: str, number: str) -> dict[str, object]:

@@ -22,7 +22,7 @@ from dovetail.called_off import CALLED_OFF
 from dovetail.domain.schema import ddl
 from dovetail.errors import DovetailError, MissingExtraError, UsageError
 from dovetail.prompts import read_prompt
-from dovetail.serve import is_this_machine
+from dovetail.serve import is_this_machine, told_by
 from dovetail.serve.descriptions import (
     MOST_DESCRIBED,
     Descriptions,
@@ -54,6 +54,7 @@ from dovetail.text import one_line, sql_of_model
 
 try:
     import anyio.to_thread
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
     from mcp.server.mcpserver import MCPServer
     from mcp.server.mcpserver.exceptions import ResourceError, ToolError
     from mcp.types import CallToolResult, TextContent, ToolAnnotations
@@ -153,6 +154,7 @@ def mcp_server(live: LiveCatalog, *, notes: bool = False) -> Server:
         "dovetail",
         version=__version__,
         instructions=read_prompt("mcp_instructions").fill()[0].content,
+        middleware=[_heard],
     )
     reads: list[_Tool] = [
         find_tables, search_tables, join_path, describe_tables, sample_rows, run_sql,
@@ -170,6 +172,17 @@ def mcp_server(live: LiveCatalog, *, notes: bool = False) -> Server:
     server.prompt()(answer_question)
     _add_resources(server, live)
     return server
+
+
+async def _heard(context: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Have a call over HTTP end with its caller, who says nothing but hangs up."""
+    if context.request is None:
+        return await call_next(context)
+    before = CALLED_OFF.set(told_by(context.request.is_disconnected))
+    try:
+        return await call_next(context)
+    finally:
+        CALLED_OFF.reset(before)
 
 
 def _add_tool(server: Server, live: LiveCatalog, function: _Tool, about: ToolAnnotations) -> None:
@@ -347,8 +360,8 @@ async def _on(
 
     Where the agent calls it off or goes, the work ends as soon as it looks.
     """
-    gone = threading.Event()
-    before = CALLED_OFF.set(gone.is_set)
+    gone, called_off = threading.Event(), CALLED_OFF.get()
+    before = CALLED_OFF.set(lambda: gone.is_set() or called_off())
     try:
         return await anyio.to_thread.run_sync(lambda: work(live.current()), abandon_on_cancel=True)
     except DovetailError as error:

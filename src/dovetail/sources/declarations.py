@@ -215,9 +215,11 @@ def descriptions_file(location: str) -> Path | None:
 def read_descriptions(file: Path) -> dict[str, Declaration]:
     """What a file says of tables, by the name it calls each; what is no description is left out."""
     try:
-        if file.stat().st_size > _LARGEST:
+        with open_regular(file) as stream:
+            content = stream.read(_LARGEST + 1)
+        if len(content) > _LARGEST:
             raise SourceError(f"{file} is larger than {_LARGEST >> 20} MB; split it up")
-        entries = json.loads(file.read_bytes())
+        entries = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise SourceError(f"{file} is no JSON: {error}") from None
     if not isinstance(entries, dict):

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dovetail.atomic import open_regular
+from dovetail.atomic import open_regular, require_regular
 from dovetail.errors import RescanError, SourceError
 from dovetail.sources import delimited, duck
 from dovetail.sources.lake_tables import LAKES, checked_relation, log_files
@@ -125,7 +125,9 @@ class FileReader:
         """Whether a file of text has no bytes, and so no rows and no columns."""
         if kind not in (*_DELIMITED, "json") or self._stays_there(kind, file):
             return False
-        return os.stat(self._here(kind, file)).st_size == 0
+        here = self._here(kind, file)
+        require_regular(here)  # a pipe has no bytes either, and would be passed over
+        return os.stat(here).st_size == 0
 
     def close(self) -> None:
         if self._rewritten is not None:

@@ -50,7 +50,8 @@ class FilesSource:
         ]
 
     def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
-        return fingerprint_files(FileTable.at(table.place).readable().files(), previous)
+        at = FileTable.at(table.place).readable()
+        return fingerprint_files(at.files(), previous, parts=not at.is_one_file)
 
     def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
         """The comments in the metadata of Parquet files: of each table's first file."""

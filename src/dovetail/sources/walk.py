@@ -256,9 +256,14 @@ def table_format(path: str) -> str:
     return _FORMATS.get(suffix, suffix)
 
 
-def fingerprint_files(files: Sequence[str], previous: str | None) -> Fingerprint:
-    """Fingerprint files that stand for one table or database; those that are gone are left out."""
-    stats = _stats(files)
+def fingerprint_files(
+    files: Sequence[str], previous: str | None, *, parts: bool = False
+) -> Fingerprint:
+    """Fingerprint files that stand for one table or database; those that are gone are left out.
+
+    So are, among `parts`, those that are no files: whoever reads the others says so.
+    """
+    stats = _stats(files, parts=parts)
     before = json.loads(previous) if previous else {}
     if before and before.get("files") == stats:
         return Fingerprint(previous or "", unchanged=True)
@@ -267,7 +272,7 @@ def fingerprint_files(files: Sequence[str], previous: str | None) -> Fingerprint
     return Fingerprint(token, unchanged=before.get("sha256") == sha256)
 
 
-def _stats(files: Sequence[str]) -> list[list[object]]:
+def _stats(files: Sequence[str], *, parts: bool) -> list[list[object]]:
     states: list[list[object]] = []
     for file in files:
         try:
@@ -275,6 +280,8 @@ def _stats(files: Sequence[str]) -> list[list[object]]:
         except FileNotFoundError:
             continue
         if not stat.S_ISREG(state.st_mode):  # reading a pipe might never end
+            if parts:
+                continue
             raise SourceError(f"{file} is no regular file")
         # Whoever writes a file may set when its content changed, and so hide that it did: archives
         # and copies do. When anything of it changed, the system says.
