@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import queue
+import socket
 import sqlite3
+import threading
 from contextlib import closing
 from itertools import product
 from pathlib import Path
@@ -15,12 +18,18 @@ import pytest
 from fastapi.testclient import TestClient
 
 import dovetail
-from dovetail.errors import UsageError
+from dovetail.errors import DovetailError, UsageError
 from dovetail.serve.guarded import Access, Caller, RequestLimits, read_access
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.mcp import serve_mcp
 from dovetail.serve.rest import rest_app
 from dovetail.settings import Settings
+from tests.support.kinds.sockets import (
+    agents_served,
+    request_bytes,
+    session_of,
+    tool_call,
+)
 
 NO_MODELS = Settings(embedder="none")
 GOOD = hashlib.sha256(b"token").hexdigest()
@@ -273,3 +282,71 @@ def test_queries_whose_caller_has_gone_end(pile: Path, path: str, asked: dict[st
     }  # fmt: skip
     asyncio.run(app(scope, receive, send))
     assert b"called off" in said
+
+
+def test_agents_over_http_who_hang_up_end_their_queries(
+    pile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, ended = threading.Event(), queue.SimpleQueue[str]()
+    asking = dovetail.Catalog.sql
+
+    def told(catalog: dovetail.Catalog, *asked: Any) -> Any:
+        began.set()
+        try:
+            return asking(catalog, *asked)
+        except DovetailError as error:
+            ended.put(str(error))
+            raise
+
+    monkeypatch.setattr(dovetail.Catalog, "sql", told)
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT count(*) FROM n"
+    live = LiveCatalog(pile / "catalog", NO_MODELS.but(query_seconds=80_000))
+    with agents_served(live) as port:
+        request = tool_call("run_sql", {"sql": endless})
+        sent = request_bytes("POST", "/mcp", request, session_of(port))
+        with closing(socket.create_connection(("127.0.0.1", port))) as caller:
+            caller.sendall(sent)
+            began.wait()
+        assert "called off" in ended.get()
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"origin": "http://localhost:8000"}, 200),
+        ({"origin": "http://[::1]:8000"}, 403),
+        ({"sec-fetch-site": "same-origin", "origin": "https://proxy.example"}, 200),
+        ({"sec-fetch-site": "none"}, 200),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"sec-fetch-site": "cross-site", "origin": "http://localhost:8000"}, 403),
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "http://evil.example@localhost"}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": ""}, 403),
+        ({"origin": "localhost"}, 403),
+    ],
+)
+def test_without_a_login_pages_of_others_are_refused(
+    pile: Path, headers: dict[str, str], status: int
+) -> None:
+    live, hosts = LiveCatalog(pile / "catalog", NO_MODELS), frozenset({"localhost"})
+    app = rest_app(live, Access({}), hosts=hosts, log=False)
+    client = TestClient(app, base_url="http://localhost:8000", raise_server_exceptions=False)
+    assert client.get("/api/v1/stats", headers=headers).status_code == status
+    assert client.post("/api/v1/ask", json={"question": "orders"}, headers=headers).status_code == (
+        status
+    )
+    if status == 403:  # who follows a link of another page may open the page
+        assert client.get("/", headers=headers).status_code == 200
+        assert client_of(pile).get("/api/v1/stats", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil@localhost", "localhost/x", "localhost#x", "localhost:x", "localhost:", "localhost."],
+)
+def test_what_only_holds_a_name_of_ours_is_none(pile: Path, host: str) -> None:
+    client = client_of(pile, hosts=frozenset({"localhost"}))
+    assert client.get("/api/v1/stats", headers={"host": host}).status_code == 421
+    assert client.get("/api/v1/stats", headers={"host": "LOCALHOST:1"}).status_code == 200

@@ -139,6 +139,25 @@ def delta_table(folder: Path) -> Path:
 
 
 @pytest.mark.timeout(300)
+def test_a_pipe_among_parts_or_for_descriptions_loses_nothing_else(tmp_path: Path) -> None:
+    pile = tmp_path / "pile"
+    for kind in ("csv", "json", "parquet"):
+        folder = pile / f"parts_{kind}.{kind}"
+        folder.mkdir(parents=True)
+        os.mkfifo(folder / f"2.{kind}")
+    (pile / "parts_csv.csv" / "1.csv").write_text("a,b\n1,2\n")
+    (pile / "parts_json.json" / "1.json").write_text('{"a": 1}\n')
+    pq.write_table(pa.table({"a": [1]}), pile / "parts_parquet.parquet" / "1.parquet")
+    os.mkfifo(pile / "descriptions.json")
+    catalog = dovetail.build(pile, into=tmp_path / "catalog", settings=PLAIN)
+    assert [table.name for table in catalog.ids] == ["parts_csv", "parts_json", "parts_parquet"]
+    assert [skip.table for skip in catalog.skipped] == [
+        "descriptions", "parts_csv/2.csv", "parts_json/2.json", "parts_parquet/2.parquet",
+    ]  # fmt: skip
+    assert all("plain file" in skip.reason for skip in catalog.skipped[1:])
+
+
+@pytest.mark.timeout(300)
 def test_pipes_beside_databases_and_in_lakes_hold_nobody_up(tmp_path: Path) -> None:
     pile = tmp_path / "pile"
     pile.mkdir()

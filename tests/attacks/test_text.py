@@ -10,10 +10,11 @@ import pytest
 
 import dovetail
 from dovetail.answer.generate import generate
+from dovetail.answer.guard import guard
 from dovetail.answer.relations import relations
-from dovetail.answer.tree import parse
+from dovetail.answer.tree import native_sql, parse
 from dovetail.catalog.dbt_manifest import _REF
-from dovetail.errors import ModelError, UsageError
+from dovetail.errors import GuardError, ModelError, UsageError
 from dovetail.learn.logs import script
 from dovetail.learn.statements import without_literals
 from dovetail.models.endpoint import Patience
@@ -135,6 +136,49 @@ def test_a_query_of_many_conditions_is_learnt_and_run(shop: dovetail.Catalog, wo
         assert len(str(error).splitlines()) == 1
 
 
+@ENDLESS
+def test_clauses_that_read_each_other_by_many_ways_are_learnt(shop: dovetail.Catalog) -> None:
+    ways = [f"c{n} AS (SELECT * FROM c{n - 1} a, c{n - 1} b, c{n - 1} c)" for n in range(1, 40)]
+    clauses = ", ".join(["c0 AS (SELECT * FROM orders)", *ways])
+    log = shop.folder.parent / "ways.sql"
+    log.write_text(f"WITH {clauses} SELECT 1 FROM c39 x, c39 y WHERE x.none = y.nothing;")
+    (learnt,) = shop.learn(str(log)).learnt
+    assert (learnt.queries, learnt.broken) == (1, 0)
+
+
+@ENDLESS
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
+def test_chains_that_the_parser_goes_over_again_are_refused(dialect: str) -> None:
+    assert parse(f"SELECT id{'[1]' * 40} FROM orders", dialect)
+    with pytest.raises(GuardError, match="nested too deeply"):
+        parse(f"SELECT id{'[1]' * 3_000} FROM orders", dialect)
+
+
+@ENDLESS
+def test_thousands_of_columns_that_are_not_there_are_told(shop: dovetail.Catalog) -> None:
+    given = relations([shop["orders"]], shop.reader.query_names)
+    missing = " + ".join(f"a{number % 3}" for number in range(4_000))
+    told = guard(f"SELECT {missing} FROM orders", given, complain=True).complaints
+    assert [line.partition(" in ")[0] for line in told] == [
+        f"there is no column a{number}" for number in range(3)
+    ]
+
+
+def test_a_query_that_is_read_and_cannot_be_written_counts_once(shop: dovetail.Catalog) -> None:
+    casts = f"SELECT id{'::int' * 3_000} FROM orders"
+    log = shop.folder.parent / "casts.sql"
+    log.write_text(f"-- question: which?\n{casts};\nSELECT * FROM orders;")
+    (learnt,) = shop.learn(str(log)).learnt
+    assert (learnt.queries, learnt.others, learnt.broken) == (1, 0, 1)
+    given = relations([shop["orders"]], shop.reader.query_names)
+    for refused in (
+        lambda: guard(casts, given, complain=True),
+        lambda: native_sql(casts, given, "postgres"),
+    ):
+        with pytest.raises(GuardError, match="nested too deeply"):
+            refused()
+
+
 @pytest.mark.parametrize(
     ("sql", "dialect"),
     [
@@ -213,3 +257,16 @@ def test_of_an_error_of_a_model_its_beginning_is_read(packed: bool) -> None:
             model.complete([Message("user", "hi")])
         assert len(str(caught.value)) < 1_000
         assert model.complete([Message("user", "hi")]).text == "hello"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308, 304])
+@pytest.mark.parametrize("where", ["{0}/chat/completions", "http://", "//[", "file:///etc/passwd"])
+def test_what_a_model_is_sent_goes_nowhere_else(status: int, where: str) -> None:
+    with endpoint(says("elsewhere")) as other:
+        play = Play(status, headers={"location": where.format(other.url)})
+        with endpoint(play) as served:
+            model = OpenAILLM("m", workers=1, patience=Patience(attempts=1), environ=served.environ)
+            with pytest.raises(ModelError) as caught:
+                model.complete([Message("user", "hi")])
+        assert len(str(caught.value).splitlines()) == 1
+        assert other.asked == []

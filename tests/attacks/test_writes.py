@@ -10,9 +10,12 @@ import pytest
 
 from dovetail import state
 from dovetail.atomic import UNFINISHED, open_regular, replace_file
-from dovetail.models.cache import CachedLLM
+from dovetail.errors import ModelError, UsageError
+from dovetail.models.cache import CachedLLM, LoggedLLM
 from dovetail.notes.file import put_entry, read_entries
 from dovetail.ports import Message
+from dovetail.serve.guarded import read_access
+from dovetail.settings import Settings, load_settings
 from dovetail.sources.frames import write_frames
 from tests.support.kinds.prompts import Replies
 
@@ -68,3 +71,25 @@ def test_what_is_no_plain_file_is_not_opened(tmp_path: Path) -> None:
     for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
         with pytest.raises(OSError, match="plain file"):
             open_regular(path)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("kind", ["pipe", "link to a device", "folder"])
+def test_settings_tokens_and_logs_that_are_no_plain_files_are_told(
+    tmp_path: Path, kind: str
+) -> None:
+    for name in ("dovetail.toml", "tokens.toml", "log.jsonl"):
+        file = tmp_path / name
+        if kind == "pipe":
+            os.mkfifo(file)
+        elif kind == "folder":
+            file.mkdir()
+        else:
+            file.symlink_to("/dev/zero")
+    with pytest.raises(UsageError, match=r"cannot read .*dovetail.toml: it is no plain file"):
+        load_settings(tmp_path, environ={})
+    with pytest.raises(UsageError, match=r"cannot read .*tokens.toml: it is no plain file"):
+        read_access(tmp_path / "tokens.toml", {})
+    with pytest.raises(ModelError, match="cannot log to"):
+        LoggedLLM(Replies("yes"), tmp_path / "log.jsonl").complete([Message("user", "hi")])
+    assert load_settings(tmp_path / "none", environ={}) == Settings()

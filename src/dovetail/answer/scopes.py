@@ -33,8 +33,9 @@ def unknown_columns(tree: exp.Expr, relations: Sequence[Relation]) -> list[exp.C
 def complaints(tree: exp.Expr, relations: Sequence[Relation]) -> list[str]:
     """What is wrong with the columns of a query, a sentence each."""
     sentences = []
+    read: dict[int, list[exp.Table]] = {}
     for column in unknown_columns(tree, relations):
-        relation = _relation_of(column, relations)
+        relation = _relation_of(column, relations, read)
         where = f"table {relation.name}" if relation else "any table of the query"
         columns = ", ".join(each.name for each in relation.table.columns) if relation else ""
         has = f"; it has: {columns}" if columns else ""
@@ -146,14 +147,25 @@ def _has(relation: Relation, name: str) -> bool:
     return any(fold(column.name) == fold(name) for column in relation.table.columns)
 
 
-def _relation_of(column: exp.Column, relations: Sequence[Relation]) -> Relation | None:
-    """The table that a column claims to be of, or the only one that it can be of."""
+def _relation_of(
+    column: exp.Column, relations: Sequence[Relation], read: dict[int, list[exp.Table]]
+) -> Relation | None:
+    """The table that a column claims to be of, or the only one that it can be of.
+
+    `read` keeps the tables that stand in each query: looking through one takes its length.
+    """
+
+    def within(select: exp.Select) -> list[exp.Table]:
+        if id(select) not in read:
+            read[id(select)] = list(select.find_all(exp.Table))
+        return read[id(select)]
+
     select = column.find_ancestor(exp.Select)
     if select is not None and not column.table:
-        read = list(select.find_all(exp.Table))
-        return _named(read[0], relations) if len(read) == 1 else None
+        only = within(select)
+        return _named(only[0], relations) if len(only) == 1 else None
     while column.table and select is not None:
-        for table in select.find_all(exp.Table):
+        for table in within(select):
             if fold(table.alias_or_name) == fold(column.table):
                 return _named(table, relations)
         select = select.find_ancestor(exp.Select)

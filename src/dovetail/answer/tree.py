@@ -90,13 +90,6 @@ class _Counted(Parser):
             below = below.this if isinstance(below.this, exp.Expr) else None
         return super()._parse_bracket(this)
 
-    def _replace_lambda(
-        self, node: exp.Expr | None, expressions: list[exp.Expr]
-    ) -> exp.Expr | None:
-        for _ in node.walk() if node else ():  # and so does what is within a lambda
-            self._take(1)
-        return super()._replace_lambda(node, expressions)
-
     def _take(self, steps: int) -> None:
         self.steps_left -= steps
         if self.steps_left < 0:

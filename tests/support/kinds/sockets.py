@@ -9,7 +9,7 @@ import struct
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from http.client import HTTPConnection, HTTPResponse
+from http.client import HTTPConnection, HTTPMessage
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -26,7 +26,7 @@ from tests.support.served import QUESTION, listening, shop_catalog
 # Nobody has so many seconds: a query that is not ended waits longer than a case may.
 _LONG = PLAIN.but(query_seconds=3_600.0)
 _SHORT_SQL = "SELECT count(*) AS n FROM orders"
-_LONG_SQL = (
+LONG_SQL = (
     "SELECT sum(a.order_no * b.order_no + c.order_no * d.order_no + e.quantity * f.quantity) "
     "FROM orders a, orders b, orders c, orders d, order_items e, order_items f, order_items g"
 )
@@ -48,19 +48,19 @@ def callers_gone(folder: Path) -> Kind:
         ("GET", "/api/v1/ask/stages?question=who+ordered+what", None),
         ("POST", "/api/v1/answer", {"question": QUESTION}),
         ("POST", "/api/v1/answer", {"sql": _SHORT_SQL, "format": "csv"}),
-        ("POST", "/api/v1/answer", {"sql": _LONG_SQL}),
-        ("POST", "/api/v1/answer", {"sql": _LONG_SQL}),
+        ("POST", "/api/v1/answer", {"sql": LONG_SQL}),
+        ("POST", "/api/v1/answer", {"sql": LONG_SQL}),
     )
     calls: tuple[tuple[str, dict[str, Any]], ...] = (
         ("find_tables", {"question": QUESTION}),
         ("run_sql", {"sql": _SHORT_SQL}),
-        ("run_sql", {"sql": _LONG_SQL}),
+        ("run_sql", {"sql": LONG_SQL}),
     )
 
     def rest(draw: Draw) -> Case:
         method, path, body = draw.choice(requests)
         with _rest(app) as port:
-            how = _go(port, _sent(method, path, body, {}), draw)
+            how = _go(port, request_bytes(method, path, body, {}), draw)
             while (status := _status(port, "/api/v1/answer", {"sql": _SHORT_SQL})) == 503:
                 time.sleep(0.01)
         wrong = f"{method} {path} {body} {how}: {status}" if status != 200 else ""
@@ -68,10 +68,10 @@ def callers_gone(folder: Path) -> Kind:
 
     def agent(draw: Draw) -> Case:
         name, given = draw.choice(calls)
-        with _agents(live) as port:
-            session = _session(port)
-            how = _go(port, _sent("POST", "/mcp", _call(name, given), session), draw)
-            told = _asked(port, _call("run_sql", {"sql": _SHORT_SQL}), _session(port)).read()
+        with agents_served(live) as port:
+            session = session_of(port)
+            how = _go(port, request_bytes("POST", "/mcp", tool_call(name, given), session), draw)
+            _, told = _asked(port, tool_call("run_sql", {"sql": _SHORT_SQL}), session_of(port))
         wrong = f"{name} {given} {how}: {told!r}" if b'"isError":true' in told else ""
         return f"MCP, {how}", wrong or ("" if b'"result"' in told else f"{how}: {told!r}")
 
@@ -129,7 +129,7 @@ def addresses(folder: Path) -> Kind:
         first = f"{'POST' if of_agents else 'GET'} {path} HTTP/{version}"
         raw = "\r\n".join((first, *heads, "", body if of_agents else "")).encode("latin1")
         with _logged() as records:
-            opened = _agents(live) if of_agents else _rest(app)
+            opened = agents_served(live) if of_agents else _rest(app)
             with opened as port:
                 reply = _raw(port, raw.replace(b"PORT", str(port).encode()))
         status = int(reply[9:12]) if reply[:5] == b"HTTP/" else 0
@@ -182,7 +182,7 @@ def _rest(app: Any) -> Iterator[int]:
 
 
 @contextmanager
-def _agents(live: LiveCatalog) -> Iterator[int]:
+def agents_served(live: LiveCatalog) -> Iterator[int]:
     """MCP over HTTP, as it is served on this machine."""
     app = mcp_server(live).streamable_http_app(host="127.0.0.1")
     logging.getLogger("mcp").setLevel(logging.ERROR)  # it tells of every session
@@ -210,7 +210,9 @@ def _logged() -> Iterator[list[str]]:
         logging.getLogger().removeHandler(handler)
 
 
-def _sent(method: str, path: str, body: dict[str, Any] | None, headers: dict[str, str]) -> bytes:
+def request_bytes(
+    method: str, path: str, body: dict[str, Any] | None, headers: dict[str, str]
+) -> bytes:
     """A request as it goes over a socket."""
     content = json.dumps(body) if body is not None else ""
     given = {"Host": "127.0.0.1:80", **_JSON, **headers, "Content-Length": str(len(content))}
@@ -235,21 +237,22 @@ def _status(port: int, path: str, body: dict[str, Any]) -> int:
         return connection.getresponse().status
 
 
-def _call(name: str, given: dict[str, Any]) -> dict[str, Any]:
+def tool_call(name: str, given: dict[str, Any]) -> dict[str, Any]:
     params = {"name": name, "arguments": given}
     return {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
 
 
-def _session(port: int) -> dict[str, str]:
+def session_of(port: int) -> dict[str, str]:
     """The header by which an agent goes on that has said who it is."""
     hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _HELLO}
-    found = _asked(port, hello, {}).headers["mcp-session-id"]
+    found = _asked(port, hello, {})[0]["mcp-session-id"]
     session = {"mcp-session-id": found, "mcp-protocol-version": _HELLO["protocolVersion"]}
     _asked(port, {"jsonrpc": "2.0", "method": "notifications/initialized"}, session)
     return session
 
 
-def _asked(port: int, body: dict[str, Any], headers: dict[str, str]) -> HTTPResponse:
-    connection = HTTPConnection("127.0.0.1", port, timeout=100)
-    connection.request("POST", "/mcp", json.dumps(body), {**_JSON, **headers})
-    return connection.getresponse()
+def _asked(port: int, body: dict[str, Any], headers: dict[str, str]) -> tuple[HTTPMessage, bytes]:
+    with closing(HTTPConnection("127.0.0.1", port, timeout=100)) as connection:
+        connection.request("POST", "/mcp", json.dumps(body), {**_JSON, **headers})
+        reply = connection.getresponse()
+        return reply.headers, reply.read()
