@@ -120,8 +120,7 @@ class _Reach:
     def _columns_of(self, source: exp.Table | Scope) -> set[str] | None:
         """The columns of a source; None where that takes more than reading the query."""
         if id(source) not in self._columns:
-            table = isinstance(source, exp.Table)
-            names = self._of_table(source) if table else _given_out(source)
+            names = _given_out(source) if isinstance(source, Scope) else self._of_table(source)
             self._columns[id(source)] = None if names is None else set(map(fold, names))
         return self._columns[id(source)]
 

@@ -174,13 +174,13 @@ def mcp_server(live: LiveCatalog, *, notes: bool = False) -> Server:
     return server
 
 
-async def _heard(context: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+async def _heard(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
     """Have a call over HTTP end with its caller, who says nothing but hangs up."""
-    if context.request is None:
-        return await call_next(context)
-    before = CALLED_OFF.set(told_by(context.request.is_disconnected))
+    if ctx.request is None:
+        return await call_next(ctx)
+    before = CALLED_OFF.set(told_by(ctx.request.is_disconnected))
     try:
-        return await call_next(context)
+        return await call_next(ctx)
     finally:
         CALLED_OFF.reset(before)
 

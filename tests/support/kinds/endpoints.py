@@ -91,7 +91,7 @@ def _head(status: int, *headers: str) -> bytes:
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin1")
 
 
-def _endless(draw: Draw, status: int) -> Bytes:
+def _endless(draw: Draw, status: int) -> Iterator[bytes]:
     """A body without an end: by its length, in chunks, or until somebody hangs up."""
     unit = draw.choice(
         (b" ", b"x", b"[", b'{"a":', b"0", b'data: {"choices": []}\n\n', b": ping\n\n", b"\0")
@@ -104,7 +104,7 @@ def _endless(draw: Draw, status: int) -> Bytes:
     yield from repeat(b"%x\r\n%b\r\n" % (len(unit), unit))
 
 
-def _late(draw: Draw, status: int) -> Bytes:
+def _late(draw: Draw, status: int) -> Iterator[bytes]:
     """A reply of which a byte comes now and then, or none from some point on."""
     whole = b"".join(_reply(status, _GOOD))
     at = draw.randrange(len(whole))

@@ -31,7 +31,8 @@ LONG_SQL = (
     "FROM orders a, orders b, orders c, orders d, order_items e, order_items f, order_items g"
 )
 _JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-_HELLO = {"protocolVersion": "2025-06-18", "capabilities": {},
+_VERSION = "2025-06-18"
+_HELLO = {"protocolVersion": _VERSION, "capabilities": {},
           "clientInfo": {"name": "test", "version": "1"}}  # fmt: skip
 Request = tuple[str, str, dict[str, Any] | None]
 
@@ -109,8 +110,8 @@ def addresses(folder: Path) -> Kind:
 
     def case(draw: Draw) -> Case:
         of_agents, odd = draw.random() < 0.4, draw.choice(("host", "page", "path", "all", ""))
-        host, is_ours = draw.choice(_OURS), odd not in ("host", "all")
-        host = host if is_ours else draw.choice(_NO_HOSTS)
+        is_ours = odd not in ("host", "all")
+        host = draw.choice(_OURS if is_ours else _NO_HOSTS)
         page, is_near = draw.choice(_NEAR), odd not in ("page", "all")
         page = page if is_near else draw.choice(_FAR)
         path = "/mcp" if of_agents else draw.choice(_PATHS)
@@ -146,8 +147,8 @@ def addresses(folder: Path) -> Kind:
     return case
 
 
-_OURS = ("localhost:PORT", "127.0.0.1:PORT", "[::1]:PORT")
-_NO_HOSTS = (
+_OURS: tuple[str | None, ...] = ("localhost:PORT", "127.0.0.1:PORT", "[::1]:PORT")
+_NO_HOSTS: tuple[str | None, ...] = (
     None, "", "evil.example", "evil.example:80", "127.0.0.1.evil.example", "evil.example@localhost",
     "localhost.evil.example", "0.0.0.0:PORT", "127.1:PORT", "2130706433", "0x7f000001", "[::]:PORT",
     "[::ffff:127.0.0.1]:PORT", "[", "]", "[]", "a]b[", "[v1.a]", "[::1", "\xff", "loc\xe0lhost",
@@ -246,7 +247,7 @@ def session_of(port: int) -> dict[str, str]:
     """The header by which an agent goes on that has said who it is."""
     hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _HELLO}
     found = _asked(port, hello, {})[0]["mcp-session-id"]
-    session = {"mcp-session-id": found, "mcp-protocol-version": _HELLO["protocolVersion"]}
+    session = {"mcp-session-id": found, "mcp-protocol-version": _VERSION}
     _asked(port, {"jsonrpc": "2.0", "method": "notifications/initialized"}, session)
     return session
 
