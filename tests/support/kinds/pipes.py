@@ -97,7 +97,7 @@ def _beside(file: Path, read: dict[str, Callable[[Path], str]], draw: Draw) -> C
     finally:
         shutil.rmtree(file) if what == "folder" else file.unlink()
     fine = told and "\n" not in told and "Traceback" not in told
-    return f"beside a catalog: {file.name}", "" if fine else f"{file.name} {what}: {told!r}"
+    return f"beside a catalog, {file.name}", "" if fine else f"{file.name} {what}: {told!r}"
 
 
 def _lay(path: Path, draw: Draw) -> str:

@@ -3,6 +3,7 @@ read each other by more ways than can be counted."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -97,12 +98,16 @@ def conditions(folder: Path) -> Kind:
             parts = _parts(draw)
             write = Parser(lambda _: catalog.sql(catalog.completed(given, parts).skeleton), ())
             how, wrong = tried("", write, "")
-            return "a skeleton" + next(iter(how)), wrong[0] if wrong else ""
+            return "a skeleton" + _ended(how), wrong[0] if wrong else ""
         name, sql, dialect = draw.choice(list(ways)), _drawn(draw), draw.choice(_DIALECTS)
         how, wrong = tried("", Parser(lambda text: ways[name](text, dialect), ()), sql)
-        return name + next(iter(how)), f"{dialect}: {wrong[0]}" if wrong else ""
+        return name + _ended(how), f"{dialect}: {wrong[0]}" if wrong else ""
 
     return case
+
+
+def _ended(how: Counter[str]) -> str:
+    return next(iter(how)).replace(": ", ", ")
 
 
 def _ways(
