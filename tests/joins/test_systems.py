@@ -182,5 +182,84 @@ def test_words_of_a_master_that_its_own_system_refers_to_are_codes(
     assert left & others == (others if referred else set())
 
 
+def across(folder: Path, left: Mapping[str, Rows], right: Mapping[str, Rows]) -> set[str]:
+    """The sure joins of two systems, beside a few tables of others, and their transforms."""
+    others: dict[str, Rows] = {
+        f"other_{n}": [("no", "what"), *((31 * n + 7 * row, f"w{n}-{row}") for row in range(30))]
+        for n in range(8)
+    }
+    for name, tables in (("left", left), ("right", right), ("others", others)):
+        database(folder / f"{name}.sqlite", tables)
+    catalog = dovetail.build(
+        *(folder / f"{name}.sqlite" for name in ("left", "right", "others")),
+        into=folder / "catalog",
+        settings=dovetail.Settings(embedder="none"),
+    )
+    return {
+        f"{edge.left.name} {edge.transform} {edge.right.name}"
+        for edge in catalog.joins()
+        if edge.score > 0.5
+    }
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_list_that_two_systems_have_whole_is_one_however_short_it_is(
+    tmp_path: Path, *, whole: bool
+) -> None:
+    """Nine magazines are BKE, KNT … here, bke, knt … where advertisements are sold, and at times
+    elsewhere: of two keys only a whole list tells that they mean the same."""
+    codes = ["BKE", "KNT", "SKY", "RLY", "CHS", "WLK", "HST", "GDN", "TRN"]
+    kept = [code.lower() for code in codes[: None if whole else 6]]
+
+    def tagged(number: int) -> Rows:
+        return [(17 * n + number, codes[n] if n < 9 else f"x{n}") for n in range(20)]
+
+    joins = across(
+        tmp_path,
+        {"magazine": [("mag_code", "issues"), *((code, 40 + n) for n, code in enumerate(codes))]},
+        {
+            "publication": [("pub_key", "rate"), *((c, 7.5 * n) for n, c in enumerate(kept))],
+            **{f"tagged_{n}": [("row", "tag"), *tagged(n)] for n in range(3)},
+        },
+    )
+    assert joins == ({"publication case magazine"} if whole else set())
+
+
+def test_two_values_are_enough_where_the_name_says_of_what(tmp_path: Path) -> None:
+    terminals = ["T1", "T2", "CG", "GA", "HP"]
+    joins = across(
+        tmp_path,
+        {"terminal": [("terminal_id", "gates"), *((t, 9 + n) for n, t in enumerate(terminals))]},
+        {
+            "answer": [
+                ("no", "terminal", "mood"),
+                *((70_001 + 7 * n, f"t{1 + n % 2}", f"m{1 + n % 2}") for n in range(90)),
+            ]
+        },
+    )
+    assert joins == {"answer case terminal"}
+
+
+def test_a_match_counts_at_the_rung_where_it_says_most(tmp_path: Path) -> None:
+    """FOL-T001008 is customer T001008; without all letters 1008 would be anybody."""
+    customers = [f"T{1000 + 4 * n:06}" for n in range(400)]
+    joins = across(
+        tmp_path,
+        {
+            "customer": [
+                ("customer_id", "town"),
+                *((c, f"t{n % 9}") for n, c in enumerate(customers)),
+            ]
+        },
+        {
+            "account": [
+                ("no", "debtor"),
+                *((90_001 + 13 * n, f"FOL-{customers[n * 7 % 300]}") for n in range(350)),
+            ]
+        },
+    )
+    assert joins == {"account cut:fol: customer"}
+
+
 _SURNAMES = """ROSSI BIANCHI FERRARI RUSSO COLOMBO RICCI MARINO GRECO BRUNO GALLO CONTI COSTA
 GIORDANO MANCINI RIZZO LOMBARDI MORETTI BARBIERI FONTANA SANTORO""".split()  # noqa: SIM905

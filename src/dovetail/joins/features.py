@@ -86,6 +86,8 @@ _COUNT = 2.0
 _FEW = 20
 # Codes in common that are no chance, and the share of rows that the key of a subtype must find.
 _CODES, _ALL_ROWS = 10, 0.95
+# Values from which on a list is one, and how uncommon they must be, and how much its key like one.
+_LIST, _UNCOMMON, _LIKE_A_KEY = 5, 0.5, 0.5
 # The share of rows that must be in a key for them to miss its gaps, and nats that settle it.
 _ALL_IN, _GAPS, _ENDS = 0.99, 20.0, 5.0
 # How surely two keys hold the same numbers for that to tell by itself.
@@ -449,7 +451,7 @@ class PairFeatures:
         across, gaps = self._across(*tables), self._gaps(candidates)
         value = np.maximum(value, gaps)
         exact = (self.names[child] == self.names[parent]).astype(np.float64)
-        code, none = self._code(candidates, across), np.zeros(len(child))
+        code, none = self._code(candidates, across, value), np.zeros(len(child))
         # Codes may read as months, as some of their list do, where the names are the same.
         day = facts.period[child] | ((facts.day[child] != facts.day[parent]) & (name == 0))
         features = Features(
@@ -527,15 +529,19 @@ class PairFeatures:
         codes: Flags = (self.facts.code[child] & self.facts.code[parent]) | word
         return codes
 
-    def _code(self, candidates: Candidates, across: Floats) -> Floats:
+    def _code(self, candidates: Candidates, across: Floats, value: Floats) -> Floats:
         """How many of ten codes two columns have in common. A system's own key refers to another of
-        its keys with all its rows or none."""
-        child, facts = candidates.child, self.facts
-        codes = self._codes(child, candidates.parent)
+        its keys with all its rows or none. A list that two systems have, all of it and no more, is
+        one however short it is, if few tables have its values."""
+        child, parent, facts = candidates.child, candidates.parent, self.facts
+        codes = self._codes(child, parent)
         wholly = candidates.rows >= _ALL_ROWS * self.filled[child]
         codes &= ~((across == 0) & facts.counter[child] & facts.names_key[child] & ~wholly)
         code: Floats = np.where(codes, np.minimum(candidates.shared / _CODES, 1), 0.0)
-        return code
+        size = np.maximum(self.distinct[child], self.distinct[parent])
+        whole = (across > 0) & ~np.isfinite(self.high[child]) & (candidates.shared == size)
+        whole &= (size >= _LIST) & (value >= _UNCOMMON) & (facts.key[parent] >= _LIKE_A_KEY)
+        return np.where(whole, 1.0, code)
 
     def _within(self, candidates: Candidates) -> Flags:
         """Whether all of a column's rows are in a table's own numbers, where sources count."""

@@ -34,6 +34,8 @@ from dovetail.joins.transforms import ENOUGH, WeighedCandidates, all_candidates,
 
 # How far up the ladder of normal forms each transform is.
 _RUNGS = {"": 0, CASE: 1, PUNCTUATED: 1, DAY: 1, ZEROS: 1, PREFIX: 2, CUT: 3}
+# Nats less than at another rung that still say as much.
+_AS_MUCH = 1.0
 # A pair with a lower score is no edge: of small tables with keys 1 to n there are very many.
 _LEAST_SCORE = 0.001
 
@@ -71,7 +73,9 @@ def weigh(
 
 
 def lowest_rungs(rungs: Sequence[WeighedCandidates]) -> WeighedCandidates:
-    """Each pair of columns once: at the lowest rung of the ladder that finds its rows."""
+    """Each pair of columns once: at the lowest rung of the ladder that finds its rows, and at which
+    the match says as much: `FOL-T001008` without all letters is any number, without `FOL-` a code.
+    """
     every = together(rungs)
     candidates = every.candidates
     rung = np.repeat(np.arange(len(rungs)), [len(each.candidates) for each in rungs])
@@ -84,7 +88,10 @@ def lowest_rungs(rungs: Sequence[WeighedCandidates]) -> WeighedCandidates:
         if len(order)
         else order
     )
-    enough = np.flatnonzero(candidates.rows[order] >= ENOUGH * most)
+    enough = candidates.rows[order] >= ENOUGH * most
+    said = np.where(enough, local_logits(every.features)[order], -np.inf)
+    best = np.repeat(np.maximum.reduceat(said, starts), sizes) if len(order) else said
+    enough = np.flatnonzero(enough & (said >= best - _AS_MUCH))
     pair = np.repeat(np.arange(len(starts)), sizes)[enough]
     return every.take(np.sort(order[enough[firsts(pair)]]))
 

@@ -3,7 +3,8 @@
 The catalog keeps normalized values of columns that a transform changes (`domain/sql.py`);
 a column that it would not change does as it is. Every rung is searched and weighed as the columns
 as they are; as a transform widens what matches, nearly all rows must be found, and an edge costs a
-nat. Each pair of columns counts at the lowest rung that finds its rows.
+nat. Each pair of columns counts at the lowest rung that finds its rows and says
+as much of them.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ FORMS = ((CASE,), (PUNCTUATED,), (ZEROS, PREFIX), (DAY,), (CUT,))
 # prefix beside one whose prefix is cut, letters without punctuation beside those that have some.
 _BESIDE = {CUT: (CASE, PUNCTUATED, ZEROS), PUNCTUATED: (CASE,)}
 # The share of the child's rows that must be found, and distinct values on both sides, at least.
-LEAST_ROWS, _FEWEST = 0.9, 4
+LEAST_ROWS, _FEWEST = 0.9, 2
 # Distinct values that say something by themselves.
 _MANY = 10
 # Words of a master, and tables of its own system that refer to it, at least.
