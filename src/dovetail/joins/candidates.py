@@ -236,7 +236,8 @@ class CandidateSearch:
     Per column: its `table`. Per multiset: the `filled` rows, whether it is sampled in `full`, and
     where its sampled values begin (`sampled_at`). Per sampled value: the `rows` that hold it, and
     where the key sets that do `begin` and `end` in `sets`, of which there are `set_count`.
-    `minimum` is the share of rows that a key must hold.
+    `set_table` and `multiset_table` are the tables of those that stand in one table alone, -1 of
+    others. `minimum` is the share of rows that a key must hold.
     """
 
     table: Ints
@@ -252,6 +253,8 @@ class CandidateSearch:
     end: Ints
     sets: npt.NDArray[np.int32]
     set_count: int
+    set_table: Ints
+    multiset_table: Ints
     minimum: Floats
 
     def ranges(self) -> list[Range]:
@@ -299,10 +302,13 @@ class CandidateSearch:
         first, last = self.sampled_at[start], self.sampled_at[stop]
         begin, end, count = self.begin[first:last], self.end[first:last], max(self.set_count, 1)
         size = np.diff(self.sampled_at[start : stop + 1])
-        sets = self.sets[spans(begin, end)]
-        multiset = np.repeat(np.arange(stop - start), size)
-        pair = np.repeat(multiset, end - begin) * count + sets.astype(np.int64)
-        weights = np.repeat(self.rows[first:last], end - begin)
+        sets = self.sets[spans(begin, end)].astype(np.int64)
+        multiset = np.repeat(np.repeat(np.arange(stop - start), size), end - begin)
+        # What stands in one table alone is never a pair with what stands there alone.
+        elsewhere = self.set_table[sets] != self.multiset_table[start:stop][multiset]
+        elsewhere |= self.set_table[sets] < 0
+        pair = multiset[elsewhere] * count + sets[elsewhere]
+        weights = np.repeat(self.rows[first:last], end - begin)[elsewhere]
         pair, by_value, by_rows = _tally(pair, weights)
         rows = _sums(self.rows[first:last], self.sampled_at[start : stop + 1] - first)
         multiset, key_set = pair // count, pair % count
@@ -363,6 +369,8 @@ def prepare_search(
         end=end,
         sets=index.sets,
         set_count=len(sets),
+        set_table=_only_table(arrays.tables[keys], set_of[keys], len(sets)),
+        multiset_table=_only_table(arrays.tables[members], multiset[members], len(first)),
         minimum=arrays.least_rows[first],
     )
 
@@ -411,6 +419,14 @@ def _held_by(
         bounds = np.searchsorted(sets // width, [only[local], only[local] + 1])
         begin[local], end[local] = index.within(begin[local], end[local], *bounds)
     return index, begin, end
+
+
+def _only_table(tables: Ints, group: Ints, count: int) -> Ints:
+    """The table that all members of a group are in; -1 where they are in several."""
+    least, most = np.full(count, np.iinfo(np.int64).max), np.full(count, -1, dtype=np.int64)
+    np.minimum.at(least, group, tables)
+    np.maximum.at(most, group, tables)
+    return np.where(least == most, most, -1)
 
 
 def _sums(values: Ints, bounds: Ints) -> Ints:

@@ -186,22 +186,22 @@ class CompositeKeys:
         own source those before or behind a role: the country and the port of departure."""
         arrays = self.arrays
         keys: dict[str, list[int]] = defaultdict(list)
+        keys_of_source: dict[tuple[str, str], list[int]] = defaultdict(list)
         filled = np.flatnonzero(arrays.filled > 0).tolist()
         glued = {column: "".join(core(arrays.called[column])) for column in filled}
+        source = [table.source for table in arrays.ids]
         for column in filled:
             if glued[column] and self._may_be_part_of_key(column):
                 keys[glued[column]].append(column)
-        source = [table.source for table in arrays.ids]
+                keys_of_source[source[int(arrays.table[column])], glued[column]].append(column)
         for column, name in glued.items():
             own = int(arrays.table[column])
             shorter = range(_SHORTEST, len(name))
             names = {name[-size:] for size in shorter} | {name[:size] for size in shorter}
             for called in sorted({name} | names):
-                same = [
-                    key
-                    for key in keys.get(called, ())
-                    if called == name or source[int(arrays.table[key])] == source[own]
-                ]
+                same = keys.get(called, ())
+                if called != name:
+                    same = keys_of_source.get((source[own], called), ())
                 for key in same if len(same) <= _COMMON_SMALL else ():
                     if own != arrays.table[key]:
                         yield column, key

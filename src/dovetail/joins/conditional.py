@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dovetail.arrays import Flags, Ints, found_in, sorted_distinct, spans
+from dovetail.arrays import Encoded, Flags, Ints, found_in, sorted_distinct, spans
 from dovetail.domain import JoinEdge, TableId
 from dovetail.domain.sql import literal
 from dovetail.domain.tables import masked_kinds
@@ -233,15 +233,17 @@ class _Finder:
         """Which keys a column may refer to: of its own source, of any where both are codes."""
         arrays = self.arrays
         table = int(arrays.table[child])
-        source = arrays.ids[table].source
-        same = np.array(
-            [arrays.ids[t].source == source for t in arrays.table[keys].tolist()], dtype=np.bool_
-        )
+        same = self._source[arrays.table[keys]] == self._source[table]
         codes = arrays.codes[keys] & bool(arrays.codes[child])
         allowed: Flags = (
             (arrays.table[keys] != table) & self._same_kind(child, keys) & (same | codes)
         )
         return allowed
+
+    @cached_property
+    def _source(self) -> Ints:
+        """The number of the source of every table."""
+        return Encoded.of([table.source for table in self.arrays.ids]).codes
 
     def _same_kind(self, child: int, key: Ints | int) -> Flags:
         """Whether keys may be what a column holds: texts of a column may read as numbers, too."""

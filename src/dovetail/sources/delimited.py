@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import codecs
 import csv
-import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dovetail.errors import SourceError, UsageError
 from dovetail.sources import duck
@@ -31,8 +32,8 @@ _LONG_LINES = "max_line_size = 31000000, buffer_size = 32000000"
 _EUROPEAN = r"\s*|\s*[-+]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?\s*"
 _COMMA = r".*,\d+\s*"
 _FEW_ROWS, _TITLE_LINES = 1000, 12
-# Columns that are asked about in one query at least.
-_TOGETHER = 200
+# Columns that are asked about in one query, and rows and cells that it is shown at most.
+_TOGETHER, _ROWS, _CELLS = 100, 2048, 1 << 21
 _DOUBLE_QUOTED = "quote = '\"', escape = '\"'"
 # Days as they are written with points, the day first, and with a time.
 _DAY = r"\s*|\s*\d{1,2}\.\d{1,2}\.\d{4}(\s+\d{1,2}:\d{2}(:\d{2})?)?\s*"
@@ -137,45 +138,84 @@ def in_plain_spelling(relation: str, dialect: Dialect) -> str:
     A decimal comma becomes a point, only where commas do not separate the values: there `1,234` may
     be a whole number. A day with points, which has its day first everywhere, becomes an ISO date.
     """
-    names = [duck.identifier(name) for name in dialect.columns]
-    spellings = [_iso_day] if dialect.delimiter == "," else [_iso_day, _decimal_point]
-    tests = [spell(name) for spell in spellings for name in names]
-    candidates = _holding(tests, f"(FROM {relation} LIMIT {_FEW_ROWS})")
-    changed = [test.change for test in _holding(candidates, relation)] if candidates else []
+    spellings = {_iso_day: "."}
+    if dialect.delimiter != ",":
+        spellings[_decimal_point] = ","
+    changed = [test.change for test in _held(relation, dialect.columns, spellings)]
     return f"(SELECT * REPLACE ({', '.join(changed)}) FROM {relation})" if changed else relation
 
 
 class _Spelling(NamedTuple):
     """SQL on a column: whether all values are spelled so, whether one shows it, and the change."""
 
+    column: str
     every: str
     some: str
     change: str
 
 
-def _decimal_point(name: str) -> _Spelling:
+def _decimal_point(column: str) -> _Spelling:
+    name = duck.identifier(column)
     change = f"replace(replace({name}, '.', ''), ',', '.') AS {name}"
-    return _Spelling(_matches(name, _EUROPEAN), _matches(name, _COMMA), change)
+    return _Spelling(column, _matches(name, _EUROPEAN), _matches(name, _COMMA), change)
 
 
-def _iso_day(name: str) -> _Spelling:
+def _iso_day(column: str) -> _Spelling:
+    name = duck.identifier(column)
     moment = f"try_strptime(trim({name}), {_DAY_FORMATS})"
     blank = f"trim({name}) = ''"
     every = f"({_matches(name, _DAY)} AND ({blank} OR {moment} IS NOT NULL))"
     text = f"coalesce(replace(CAST({moment} AS VARCHAR), ' 00:00:00', ''), {name})"
-    return _Spelling(every, f"NOT {blank}", f"{text} AS {name}")
+    return _Spelling(column, every, f"NOT {blank}", f"{text} AS {name}")
 
 
-def _holding(tests: Sequence[_Spelling], relation: str) -> list[_Spelling]:
-    """The tests that hold over a relation, some in a query: planning one takes the square of them,
-    and so does planning its relation as often as it is asked."""
+def _held(
+    relation: str, columns: Sequence[str], spellings: Mapping[Callable[[str], _Spelling], str]
+) -> list[_Spelling]:
+    """The tests of columns that their first rows show to be spelled so, and that all rows bear out.
+
+    The first rows are read alone: of them those columns are tried that have the sign of a spelling.
+    """
+    with closing(duck.cursor()) as reading:
+        limited = duck.run(f"FROM {relation} LIMIT {_FEW_ROWS}", reading)
+        first = limited.to_arrow_reader(_FEW_ROWS).read_all()
+        tests = [
+            spell(name)
+            for spell, sign in spellings.items()
+            for at, name in enumerate(columns)
+            if pc.any(pc.match_substring(first.column(at), sign)).as_py()
+        ]
+        held = _holding(tests, first, first=True)
+        if not held or first.num_rows < _FEW_ROWS:
+            return held
+        named = ", ".join(duck.identifier(test.column) for test in held)
+        duck.run(f"SELECT {named} FROM {relation}", reading)
+        for batch in reading.to_arrow_reader(max(_ROWS, _CELLS // len(held))):
+            held = _holding(held, pa.Table.from_batches([batch]))
+            if not held:
+                break
+    return held
+
+
+def _holding(
+    tests: Sequence[_Spelling], rows: pa.Table, *, first: bool = False
+) -> list[_Spelling]:
+    """The tests that hold over some rows; of the `first`, one has to show it.
+
+    A query is planned in time for every column of its relation, and for the square of its tests:
+    so it is shown some columns, and asked about these.
+    """
     held: list[_Spelling] = []
-    size = max(_TOGETHER, 3 * math.isqrt(len(tests)))
-    for at in range(0, len(tests), size):
-        part = tests[at : at + size]
-        asked = ", ".join(f"bool_and({test.every}) AND bool_or({test.some})" for test in part)
-        ((*answers,),) = duck.fetch(f"SELECT {asked} FROM {relation}")
-        held += [test for test, holds in zip(part, answers, strict=True) if holds]
+    with closing(duck.cursor()) as connection:
+        for at in range(0, len(tests), _TOGETHER):
+            part = tests[at : at + _TOGETHER]
+            columns = list(dict.fromkeys(test.column for test in part))
+            connection.register("part", rows.select(columns))
+            asked = (
+                f"bool_and({test.every})" + f" AND bool_or({test.some})" * first for test in part
+            )
+            ((*answers,),) = duck.run(f"SELECT {', '.join(asked)} FROM part", connection).fetchall()
+            held += [test for test, holds in zip(part, answers, strict=True) if holds is not False]
     return held
 
 
