@@ -262,6 +262,10 @@ def _check_text(node: exp.Expr) -> None:
     for value in node.args.values():
         if type(value) is str and not isinstance(node, _QUOTED) and not allowed.fullmatch(value):
             raise GuardError(f"refused: {value[:60]!r} is not something a query may hold here")
+        # Words in a list (SQL_CALC_FOUND_ROWS, HIGH_PRIORITY) would be written out as they are.
+        words = [each for each in value if type(each) is str] if type(value) is list else []
+        if words:
+            raise GuardError(f"refused: {words[0][:60]!r} is not something a query may hold here")
 
 
 def _check_table(node: exp.Table) -> None:

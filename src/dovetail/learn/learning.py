@@ -138,7 +138,7 @@ class _Counts:
         """The query in one line, without its literals unless they are to be kept."""
         if self._keep:
             return " ".join(tree.sql(dialect=dialect, comments=False).split())
-        return without_literals(tree, dialect, self._reader.column_names(tables))
+        return without_literals(tree, dialect, self._reader.names_of(tables))
 
 
 def _most(counted: Counter[_T], most: int) -> list[tuple[_T, int]]:

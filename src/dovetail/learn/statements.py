@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from sqlglot import Dialect, TokenType, exp
 from sqlglot.errors import SqlglotError
@@ -33,6 +34,11 @@ _UNITS = frozenset(
 )  # fmt: skip
 # A quoted name that is one; whatever holds other signs may be a text, or an expression of texts.
 _NAME = re.compile(r"[\w $#@.:/-]+")
+# Where a value is put in later: what it is called may be the value.
+_PLACES = (exp.Placeholder, exp.Parameter, exp.SessionParameter)
+# Digits of a number that names a column by its place, at most; letters of a literal that a name may
+# tell, and digits in a row that are no part of an ordinary name, at least.
+_ORDINAL, _SHORTEST, _LONG_NUMBER = 2, 3, re.compile(r"\d{5}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +74,13 @@ class QueryReader:
             joins = ()
         return QueryUse(tuple(sorted(set(tables.values()))), joins, len(tables) == len(meant))
 
-    def column_names(self, tables: Iterable[TableId]) -> set[str]:
-        """The names of the columns of some tables, folded."""
-        return {name for table in tables for name in self._columns[table]}
+    def names_of(self, tables: Iterable[TableId]) -> set[str]:
+        """The names of some tables and of their columns, folded."""
+        names: set[str] = set()
+        for table in tables:
+            folded = table.name.casefold()
+            names |= {folded, *folded.split("."), *self._columns[table]}
+        return names
 
     def _sources(self, relations: list[tuple[str, str, str]]) -> set[str]:
         """The sources that have every table of a query, where some name is in several."""
@@ -85,20 +95,25 @@ class QueryReader:
         return TableNames(own).find_relation(relation)
 
 
-def without_literals(tree: exp.Expr, dialect: str, columns: Collection[str]) -> str:
+def without_literals(tree: exp.Expr, dialect: str, names: Collection[str]) -> str:
     """A query as SQL in one line, `?` in place of every literal, and without comments.
 
-    A quoted name that is no column of its tables (`columns`, folded) and no alias may be a text in
-    double quotes, as SQLite and MySQL take it: it goes as well.
+    A quoted name that is none of its tables and columns (`names`, folded) and no alias may be a
+    text in double quotes, as SQLite and MySQL take it: it goes as well. Other names that the query
+    makes up are numbered where they are quoted, or tell a literal: an alias is often the value that
+    its column is about.
     """
+    known = {*names, *_schemas(tree, names)}
     named = {alias.alias.casefold() for alias in tree.find_all(exp.Alias)}
     named |= {
         text.casefold() for each in tree.find_all(exp.CTE) for text in each.alias_column_names
     }
+    told = {_plain(each.name) for each in tree.find_all(*_TEXTS)}
 
     def replaced(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, _TEXTS):
+        if isinstance(node, (*_TEXTS, *_PLACES)):
             ordinal = isinstance(node.parent, exp.Group | exp.Ordered) and not node.is_string
+            ordinal &= len(node.name) <= _ORDINAL
             return node if ordinal else exp.Var(this="?")
         if isinstance(node, exp.In) and all(isinstance(e, _TEXTS) for e in node.expressions):
             if node.expressions:
@@ -108,6 +123,9 @@ def without_literals(tree: exp.Expr, dialect: str, columns: Collection[str]) -> 
             # Of INTERVAL '7 anything' the second word was taken for a unit.
             node.set("unit", unit if unit.name.upper().rstrip("S") in _UNITS else None)
             return node
+        if isinstance(node, exp.Select) and node.args.get("hint"):  # a comment to the engine
+            node.set("hint", None)
+            return node
         if isinstance(node, exp.PropertyEQ):  # the key of a struct: {'key': value}
             node.set("this", exp.to_identifier("_"))
             return node
@@ -115,22 +133,60 @@ def without_literals(tree: exp.Expr, dialect: str, columns: Collection[str]) -> 
             return exp.to_identifier("_")  # SQLite takes [anything] for a name
         if isinstance(node, exp.Column) and not node.table:
             quoted = isinstance(node.this, exp.Identifier) and node.this.quoted
-            if quoted and node.name.casefold() not in columns and node.name.casefold() not in named:
+            if quoted and node.name.casefold() not in {*names, *named}:
                 return exp.Var(this="?")
         return node
 
     shown = tree.transform(replaced).sql(dialect=dialect, comments=False)
-    return " ".join(_without_texts(shown, dialect).split())
+    return " ".join(_without_texts(shown, dialect, known, told).split())
 
 
-def _without_texts(sql: str, dialect: str) -> str:
-    """A query with `?` for whatever its dialect writes as a text: paths of JSON, units, keys."""
+def _schemas(tree: exp.Expr, names: Collection[str]) -> set[str]:
+    """What stands before the names of known tables in a query."""
+    of_known = (table for table in base_tables(tree) if table.name.casefold() in names)
+    return {part.name.casefold() for table in of_known for part in table.parts}
+
+
+def _without_texts(sql: str, dialect: str, known: Collection[str], told: Collection[str]) -> str:
+    """A query with `?` for whatever its dialect writes as a text: paths of JSON, units, keys.
+
+    Names that are not `known` have a number where they are quoted, or hold what was `told`.
+    """
+    tokens = Dialect.get_or_raise(dialect).tokenize(sql)
+    numbers: dict[str, str] = {}
     kept, at = [], 0
-    for token in Dialect.get_or_raise(dialect).tokenize(sql):
+    for token, after in zip_longest(tokens, tokens[1:]):
+        shown = None
+        folded = token.text.casefold()
         if token.token_type in _WRITTEN:
-            kept += [sql[at : token.start], "?"]
+            shown = "?"
+        elif token.token_type in (TokenType.IDENTIFIER, TokenType.VAR) and folded not in known:
+            called = after is not None and after.token_type == TokenType.L_PAREN
+            quoted = token.token_type == TokenType.IDENTIFIER
+            if quoted or (not called and _tells(token.text, told)):
+                shown = numbers.setdefault(folded, f"n{len(numbers) + 1}")
+        if shown is not None:
+            kept += [sql[at : token.start], shown]
             at = token.end + 1
     return "".join([*kept, sql[at:]])
+
+
+def _tells(name: str, told: Collection[str]) -> bool:
+    """Whether a name without quotes holds a literal of its query, a long number, or a sign: a text
+    between dollars is a name to some dialects."""
+    if name.upper().rstrip("S") in _UNITS or name == "?":
+        return False
+    plain = _plain(name)
+    return (
+        "$" in name
+        or bool(_LONG_NUMBER.search(plain))
+        or any(len(text) >= _SHORTEST and text in plain for text in told)
+    )
+
+
+def _plain(text: str) -> str:
+    """The letters and digits of a text, folded."""
+    return "".join(char for char in text.casefold() if char.isalnum())
 
 
 def literals(tree: exp.Expr) -> list[str]:

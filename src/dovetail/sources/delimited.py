@@ -197,9 +197,7 @@ def _held(
     return held
 
 
-def _holding(
-    tests: Sequence[_Spelling], rows: pa.Table, *, first: bool = False
-) -> list[_Spelling]:
+def _holding(tests: Sequence[_Spelling], rows: pa.Table, *, first: bool = False) -> list[_Spelling]:
     """The tests that hold over some rows; of the `first`, one has to show it.
 
     A query is planned in time for every column of its relation, and for the square of its tests:

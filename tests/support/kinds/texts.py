@@ -70,7 +70,10 @@ def literals(folder: Path) -> Kind:
         "SELECT a FROM t UNION SELECT {0}", "SELECT a /* {1} */ FROM t -- {1}",
         "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE b = {0})",
         "SELECT a FROM t LIMIT {0}", "SELECT f(a => {0}) FROM t", "SELECT a FROM g({0})",
-        "SELECT a FROM t TABLESAMPLE ({0})",
+        "SELECT a FROM t TABLESAMPLE ({0})", 'SELECT a AS "{1}" FROM t', "SELECT a AS '{1}' FROM t",
+        'SELECT "{1}".a FROM t "{1}"', 'WITH "{1}" AS (SELECT 1) SELECT a FROM t, "{1}"',
+        "SELECT /*+ {1} */ a FROM t", 'SELECT a FROM t WINDOW "{1}" AS (ORDER BY a)',
+        'SELECT a FROM t JOIN "{1}" ON t.a = {0}', "SELECT a AS of_{1} FROM t WHERE a = '{1}'",
     )  # fmt: skip
 
     def case(draw: Draw) -> Case:
