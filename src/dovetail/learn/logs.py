@@ -49,6 +49,7 @@ _ASKED = re.compile(r"(?:question|q)\s*:\s*(.+)", re.IGNORECASE | re.DOTALL)
 # and the ends of statements. A quote within a text is written twice: two texts side by side.
 _ENDS = {"'": "'", '"': '"', "`": "`", "--": "\n", "/*": "*/"}
 _BEGINS = re.compile(r"['\"`;]|--|/\*|\$\w{0,63}\$")
+_MOMENT = re.compile(r"\d{4}-\d\d?-\d\d?([ T][\d:.Z+-]*)?", re.ASCII)
 _TAG = re.compile(r"(?=(\$\w{0,63}\$))")
 
 
@@ -231,7 +232,7 @@ def _from_rows(rows: Iterator[Mapping[str, Any]], file: Path) -> Iterator[Statem
             yield Statement(
                 sql.strip().rstrip(";"),
                 _count(_first(folded, _COUNT)),
-                str(_first(folded, _TIME) or "")[:19],
+                _moment(_first(folded, _TIME)),
                 " ".join(str(_first(folded, _QUESTION) or "").split()),
             )
     if not named:
@@ -242,6 +243,12 @@ def _from_rows(rows: Iterator[Mapping[str, Any]], file: Path) -> Iterator[Statem
 
 def _first(row: Mapping[str, Any], names: Sequence[str]) -> Any:
     return next((row[name] for name in names if row.get(name) is not None), None)
+
+
+def _moment(value: Any) -> str:
+    """When a statement ran; nothing where a column of that name has something else."""
+    text = str(value or "")[:19]
+    return text if _MOMENT.fullmatch(text) else ""
 
 
 def _count(value: Any) -> int:

@@ -112,23 +112,12 @@ def without_literals(tree: exp.Expr, dialect: str, names: Collection[str]) -> st
 
     def replaced(node: exp.Expr) -> exp.Expr:
         if isinstance(node, (*_TEXTS, *_PLACES)):
-            ordinal = isinstance(node.parent, exp.Group | exp.Ordered) and not node.is_string
-            ordinal &= len(node.name) <= _ORDINAL
-            return node if ordinal else exp.Var(this="?")
+            return node if _is_ordinal(node) else exp.Var(this="?")
         if isinstance(node, exp.In) and all(isinstance(e, _TEXTS) for e in node.expressions):
             if node.expressions:
                 node.set("expressions", [exp.Var(this="?")])
             return node
-        if isinstance(node, exp.Interval) and isinstance(unit := node.args.get("unit"), exp.Var):
-            # Of INTERVAL '7 anything' the second word was taken for a unit.
-            node.set("unit", unit if unit.name.upper().rstrip("S") in _UNITS else None)
-            return node
-        if isinstance(node, exp.Select) and node.args.get("hint"):  # a comment to the engine
-            node.set("hint", None)
-            return node
-        if isinstance(node, exp.PropertyEQ):  # the key of a struct: {'key': value}
-            node.set("this", exp.to_identifier("_"))
-            return node
+        _empty(node)
         if isinstance(node, exp.Identifier) and node.quoted and not _NAME.fullmatch(node.name):
             return exp.to_identifier("_")  # SQLite takes [anything] for a name
         if isinstance(node, exp.Column) and not node.table:
@@ -139,6 +128,23 @@ def without_literals(tree: exp.Expr, dialect: str, names: Collection[str]) -> st
 
     shown = tree.transform(replaced).sql(dialect=dialect, comments=False)
     return " ".join(_without_texts(shown, dialect, known, told).split())
+
+
+def _is_ordinal(node: exp.Expr) -> bool:
+    """Whether a literal names a column by its place."""
+    ordering = isinstance(node.parent, exp.Group | exp.Ordered)
+    return ordering and not node.is_string and len(node.name) <= _ORDINAL
+
+
+def _empty(node: exp.Expr) -> None:
+    """Take out of a node what is a text, and no node of its own."""
+    if isinstance(node, exp.Interval) and isinstance(unit := node.args.get("unit"), exp.Var):
+        # Of INTERVAL '7 anything' the second word was taken for a unit.
+        node.set("unit", unit if unit.name.upper().rstrip("S") in _UNITS else None)
+    elif isinstance(node, exp.Select) and node.args.get("hint"):  # a comment to the engine
+        node.set("hint", None)
+    elif isinstance(node, exp.PropertyEQ):  # the key of a struct: {'key': value}
+        node.set("this", exp.to_identifier("_"))
 
 
 def _schemas(tree: exp.Expr, names: Collection[str]) -> set[str]:
