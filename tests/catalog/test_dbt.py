@@ -205,6 +205,33 @@ def test_parts_of_the_wrong_shape_are_left_out_and_the_rest_is_used(tmp_path: Pa
     ]
 
 
+def test_a_maze_of_models_that_are_no_tables_is_left_at_a_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def model(name: str, kind: str, *parents: str) -> dict[str, Any]:
+        return {
+            "unique_id": name, "resource_type": "model", "name": name,
+            "config": {"materialized": kind}, "depends_on": {"nodes": list(parents)},
+        }  # fmt: skip
+
+    chain = [model(f"e{at}", "ephemeral", f"e{at + 1}") for at in range(100)]
+    tables = [model(f"t{at}", "table", "e0") for at in range(100)]
+    nodes = {
+        node["unique_id"]: node for node in [*chain, model("e100", "ephemeral", "t0"), *tables]
+    }
+    (tmp_path / "manifest.json").write_text(hostile(nodes), "utf-8")
+    names = [TableId("s", f"t{at}") for at in range(100)]
+
+    def built() -> tuple[int, bool]:
+        project = read_manifest_of(tmp_path / "manifest.json", names, NO_PROJECT)
+        from_first = sum(table.built_from == (names[0],) for table in project.tables.values())
+        return from_first, any("told in part" in notice for notice in project.notices)
+
+    assert built() == (99, False)
+    monkeypatch.setattr("dovetail.catalog.dbt_manifest._MOST_STEPS", 1_000)
+    assert built() == (3, True)
+
+
 def test_names_of_other_schemas_are_other_tables() -> None:
     tables = [TableId("db", name) for name in ("customers", "staging.orders", "marts.orders")]
     names = TableNames([*tables, TableId("crm.sqlite", "customers")])

@@ -31,6 +31,9 @@ _MOST_EXPOSURES = 20
 _TABLES = ("model", "source", "seed", "snapshot")
 _SCHEMA_VERSION = re.compile(r"/manifest/(v\d+)\.json")
 _NAMED = 3
+# Steps that are gone back through nodes that are no tables, for all tables together: each of them
+# may stand behind thousands of such nodes.
+_MOST_STEPS = 3_000_000
 # Who declared a key, where that is not its source.
 DBT = "dbt"
 _REF = re.compile(r"(?:ref|source)\(([^()]*+)\)")
@@ -112,6 +115,8 @@ class _Project:
             elif table not in taken:
                 taken.add(table)
                 self._table_of[key] = table
+        self._steps_left = _MOST_STEPS
+        self._named_by: dict[str, list[str]] = {}
         self._parents = {key: list(self._parents_of(key)) for key in self._table_of}
         self._exposed = _exposed(objects(manifest.get("exposures")))
 
@@ -143,7 +148,15 @@ class _Project:
             )
 
     def notices(self) -> list[str]:
-        """One line on the models that are not in the catalog, if there are any."""
+        """A line on the models that are not in the catalog, and on what was not gone through."""
+        return [*self._of_missing(), *self._of_lineage()]
+
+    def _of_lineage(self) -> list[str]:
+        if self._steps_left > 0:
+            return []
+        return ["dbt: what tables are built from is told in part: too many models lie between them"]
+
+    def _of_missing(self) -> list[str]:
         if not self._missing:
             return []
         count = len(self._missing)
@@ -165,9 +178,10 @@ class _Project:
     def _parents_of(self, key: str) -> Iterator[str]:
         """The nearest nodes before one that are tables: through ephemeral models, and views."""
         seen, waiting = {key}, [key]
-        while waiting:
-            node = self._nodes.get(waiting.pop(), {})
-            for parent in sorted(texts(inner(node, "depends_on").get("nodes"))):
+        while waiting and self._steps_left > 0:
+            parents = self._depends_on(waiting.pop())
+            self._steps_left -= 1 + len(parents)
+            for parent in parents:
                 if parent in seen:
                     continue
                 seen.add(parent)
@@ -175,6 +189,13 @@ class _Project:
                     yield parent
                 else:
                     waiting.append(parent)
+
+    def _depends_on(self, key: str) -> list[str]:
+        """The nodes that one is made from, in order."""
+        if key not in self._named_by:
+            named = texts(inner(self._nodes.get(key, {}), "depends_on").get("nodes"))
+            self._named_by[key] = sorted(named)
+        return self._named_by[key]
 
 
 def _is_table(node: Json) -> bool:

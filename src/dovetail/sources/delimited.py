@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import csv
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -138,9 +138,9 @@ def in_plain_spelling(relation: str, dialect: Dialect) -> str:
     A decimal comma becomes a point, only where commas do not separate the values: there `1,234` may
     be a whole number. A day with points, which has its day first everywhere, becomes an ISO date.
     """
-    spellings = {_iso_day: "."}
+    spellings: list[tuple[_Spell, str]] = [(_iso_day, ".")]
     if dialect.delimiter != ",":
-        spellings[_decimal_point] = ","
+        spellings.append((_decimal_point, ","))
     changed = [test.change for test in _held(relation, dialect.columns, spellings)]
     return f"(SELECT * REPLACE ({', '.join(changed)}) FROM {relation})" if changed else relation
 
@@ -152,6 +152,9 @@ class _Spelling(NamedTuple):
     every: str
     some: str
     change: str
+
+
+_Spell = Callable[[str], _Spelling]
 
 
 def _decimal_point(column: str) -> _Spelling:
@@ -170,7 +173,7 @@ def _iso_day(column: str) -> _Spelling:
 
 
 def _held(
-    relation: str, columns: Sequence[str], spellings: Mapping[Callable[[str], _Spelling], str]
+    relation: str, columns: Sequence[str], spellings: Sequence[tuple[_Spell, str]]
 ) -> list[_Spelling]:
     """The tests of columns that their first rows show to be spelled so, and that all rows bear out.
 
@@ -181,7 +184,7 @@ def _held(
         first = limited.to_arrow_reader(_FEW_ROWS).read_all()
         tests = [
             spell(name)
-            for spell, sign in spellings.items()
+            for spell, sign in spellings
             for at, name in enumerate(columns)
             if pc.any(pc.match_substring(first.column(at), sign)).as_py()
         ]
