@@ -44,6 +44,14 @@ def test_hostile_statements_are_refused_with_a_reason(sql: str, dialect: str) ->
     assert 20 < len(reason) < 300
 
 
+@pytest.mark.parametrize(
+    "word", ["SQL_CALC_FOUND_ROWS", "SQL_NO_CACHE", "HIGH_PRIORITY", "STRAIGHT_JOIN"]
+)
+def test_words_to_the_engine_before_the_columns_are_refused(word: str) -> None:
+    with pytest.raises(GuardError, match="is not something a query may hold here"):
+        guard(f"SELECT {word} id FROM orders", SET, dialect="mysql", engine="mysql")
+
+
 def test_there_are_enough_hostile_statements() -> None:
     assert len(set(REFUSED)) == len(REFUSED) >= 150
 

@@ -237,6 +237,8 @@ def _check(node: exp.Expr, dialect: str) -> None:
         raise GuardError(f"refused: {_words(kind)} is not something a query may hold here")
     if isinstance(node, exp.Select) and not node.expressions:
         raise GuardError("refused: it does not parse as SQL: SELECT of nothing")
+    if isinstance(node, exp.Select) and (words := node.args.get("operation_modifiers")):
+        raise GuardError(f"refused: {words[0].name} is not something a query may hold here")
     if isinstance(node, exp.In) and node.args.get("field"):
         raise GuardError("refused: IN without brackets may mean a table; put the values in them")
     if isinstance(node, exp.Table):
@@ -262,10 +264,6 @@ def _check_text(node: exp.Expr) -> None:
     for value in node.args.values():
         if type(value) is str and not isinstance(node, _QUOTED) and not allowed.fullmatch(value):
             raise GuardError(f"refused: {value[:60]!r} is not something a query may hold here")
-        # Words in a list (SQL_CALC_FOUND_ROWS, HIGH_PRIORITY) would be written out as they are.
-        words = [each for each in value if type(each) is str] if type(value) is list else []
-        if words:
-            raise GuardError(f"refused: {words[0][:60]!r} is not something a query may hold here")
 
 
 def _check_table(node: exp.Table) -> None:

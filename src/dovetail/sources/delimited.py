@@ -34,6 +34,8 @@ _COMMA = r".*,\d+\s*"
 _FEW_ROWS, _TITLE_LINES = 1000, 12
 # Columns that are asked about in one query, and rows and cells that it is shown at most.
 _TOGETHER, _ROWS, _CELLS = 100, 2048, 1 << 21
+# Columns whose first rows are read at once: DuckDB takes memory for 2,048 rows of each, some times.
+_WIDE = 4096
 _DOUBLE_QUOTED = "quote = '\"', escape = '\"'"
 # Days as they are written with points, the day first, and with a time.
 _DAY = r"\s*|\s*\d{1,2}\.\d{1,2}\.\d{4}(\s+\d{1,2}:\d{2}(:\d{2})?)?\s*"
@@ -179,17 +181,23 @@ def _held(
 
     The first rows are read alone: of them those columns are tried that have the sign of a spelling.
     """
+    held: list[_Spelling] = []
+    rows = 0
     with closing(duck.cursor()) as reading:
-        limited = duck.run(f"FROM {relation} LIMIT {_FEW_ROWS}", reading)
-        first = limited.to_arrow_reader(_FEW_ROWS).read_all()
-        tests = [
-            spell(name)
-            for spell, sign in spellings
-            for at, name in enumerate(columns)
-            if pc.any(pc.match_substring(first.column(at), sign)).as_py()
-        ]
-        held = _holding(tests, first, first=True)
-        if not held or first.num_rows < _FEW_ROWS:
+        for start in range(0, len(columns), _WIDE):
+            part = columns[start : start + _WIDE]
+            named = ", ".join(map(duck.identifier, part))
+            limited = duck.run(f"SELECT {named} FROM {relation} LIMIT {_FEW_ROWS}", reading)
+            first = limited.to_arrow_reader(_FEW_ROWS).read_all()
+            tests = [
+                spell(name)
+                for spell, sign in spellings
+                for at, name in enumerate(part)
+                if pc.any(pc.match_substring(first.column(at), sign)).as_py()
+            ]
+            held += _holding(tests, first, first=True)
+            rows = first.num_rows
+        if not held or rows < _FEW_ROWS:
             return held
         named = ", ".join(duck.identifier(test.column) for test in held)
         duck.run(f"SELECT {named} FROM {relation}", reading)
