@@ -40,6 +40,8 @@ from dovetail.settings import Settings
 
 # What is kept of one log, at most: the most frequent first.
 _MOST_JOINS, _MOST_PAIRS, _MOST_EXAMPLES = 20_000, 50_000, 5_000
+# What is kept of a query: another number where it changes, so that a log can be learnt again.
+_KEPT = 2
 # Characters of a sample, and of the SQL of an example.
 _SAMPLE, _EXAMPLE = 300, 4_000
 # Tables of one query whose pairs are counted: a query over a hundred tables says little of any two.
@@ -54,7 +56,7 @@ def learn_log(catalog: CatalogReader, log: Log, *, keep_literals: bool = False) 
     ids = log.tables or tuple(catalog.ids)
     reader = QueryReader(TableNames(ids), _columns(catalog))
     counts, digest = _Counts(reader, log.dialects, keep_literals), hashlib.sha256()
-    digest.update(f"{log.dialects} {keep_literals}\0".encode())
+    digest.update(f"{_KEPT} {log.dialects} {keep_literals}\0".encode())
     with _quiet_parser():
         for statement in islice(log.statements, MOST_STATEMENTS):
             text = f"{statement.sql}\0{statement.count}\0{statement.last}\0{statement.question}\0"
