@@ -1,4 +1,4 @@
-"""Reads the manifest of a dbt project (and `catalog.json` beside it) for the tables of a catalog.
+"""Reads the manifest of a dbt project for the tables of a catalog.
 
 It has descriptions, and keys that are tested (`unique`, `not_null`, `relationships`) or declared.
 
@@ -24,7 +24,6 @@ from dovetail.ports import Json
 from dovetail.text import encodable
 
 KNOWN_VERSIONS = ("v10", "v11", "v12")
-CATALOG = "catalog.json"
 # Characters of a description that are kept, as of any comment.
 _LONGEST = 1000
 _MOST_EXPOSURES = 20
@@ -56,22 +55,13 @@ def read_manifest_of(path: Path, tables: Iterable[TableId], previous: DbtProject
     """
     ids = list(tables)
     manifest, content = read_json(path)
-    notices: list[str] = []
-    described: Json = {}
     digest = hashlib.sha256(content)
-    catalog_file = path.with_name(CATALOG)
-    if catalog_file.is_file():
-        try:
-            described, content = read_json(catalog_file)
-            digest.update(content)
-        except SourceError as error:
-            notices.append(f"dbt: {error}")
     digest.update(digest_of_tables(ids).encode())
     name = digest.hexdigest()[:16]
     if (previous.manifest, previous.digest) == (str(path), name):
         return previous
-    notices += _version_notice(manifest, path)
-    project = _Project(manifest, described, TableNames(ids))
+    notices = _version_notice(manifest, path)
+    project = _Project(manifest, TableNames(ids))
     by_table = dict(sorted(project.tables()))
     return DbtProject(str(path), name, by_table, (*notices, *project.notices()))
 
@@ -92,17 +82,11 @@ def _version_notice(manifest: Json, path: Path) -> list[str]:
 class _Project:
     """The nodes of a manifest, and which of them are tables of the catalog."""
 
-    def __init__(self, manifest: Json, described: Json, names: TableNames) -> None:
+    def __init__(self, manifest: Json, names: TableNames) -> None:
         self._names = names
         listed = [*objects(manifest.get("nodes")), *objects(manifest.get("sources"))]
         self._nodes = {text(node.get("unique_id")): node for node in listed}
         self._nodes.pop("", None)
-        self._stored = {
-            key: entry
-            for part in ("nodes", "sources")
-            for key, entry in inner(described, part).items()
-            if isinstance(entry, dict)
-        }
         self._table_of: dict[str, TableId] = {}
         self._missing: list[Json] = []
         taken: set[TableId] = set()
@@ -129,13 +113,12 @@ class _Project:
         stated = _keys(self._nodes, self._table_of)
         for key, table in self._table_of.items():
             node, keys = self._nodes[key], stated[key]
-            stored = self._stored.get(key, {})
             yield (
                 table,
                 DbtTable(
                     kind=text(node.get("resource_type")),
-                    description=_description(node, inner(stored, "metadata")),
-                    column_descriptions=_columns(node, stored),
+                    description=_description(node),
+                    column_descriptions=_columns(node),
                     primary=keys.primary,
                     unique=tuple(keys.unique),
                     not_null=tuple(keys.not_null),
@@ -211,20 +194,18 @@ def _relation(node: Json) -> tuple[str, str, str]:
     return text(node.get("database")), text(node.get("schema")), text(name)
 
 
-def _description(node: Json, stored: Json) -> str:
-    """What dbt says of a table or column; else the comment in the database that dbt found."""
-    description = text(node.get("description")) or text(stored.get("comment"))
-    return " ".join(description.split())[:_LONGEST]
+def _description(node: Json) -> str:
+    """What dbt says of a table or column."""
+    return " ".join(text(node.get("description")).split())[:_LONGEST]
 
 
-def _columns(node: Json, stored: Json) -> Mapping[str, str]:
+def _columns(node: Json) -> Mapping[str, str]:
     """The descriptions of columns by name, as the project spells them."""
-    descriptions: dict[str, str] = {}
-    for part in (inner(stored, "columns"), inner(node, "columns")):
-        for name, column in part.items():
-            if isinstance(column, dict) and (description := _description(column, column)):
-                descriptions[text(column.get("name")) or text(name)] = description
-    return descriptions
+    return {
+        text(column.get("name")) or text(name): description
+        for name, column in inner(node, "columns").items()
+        if isinstance(column, dict) and (description := _description(column))
+    }
 
 
 def _deprecated(node: Json) -> bool:
