@@ -63,9 +63,7 @@ class Settings:
     use_comments: bool = True
     use_notes: bool = True
     notes: str | None = None
-    use_dbt: bool = True
     dbt: str | None = None
-    use_queries: bool = True
     engine: str = "local"
     ray_address: str | None = None
     workers: int | None = None

@@ -99,8 +99,6 @@ def test_the_settings_leave_out_what_they_leave_out(
     assert (without.keys.primary, without.column("buyer").comment) == ((), "Who bought")
     without = dovetail.build(into=folder, settings=PLAIN.but(use_comments=False))[SALES]
     assert (without.keys.primary, without.comment) == (("sale_no",), "")
-    without = dovetail.build(into=folder, settings=PLAIN.but(use_dbt=False))[SALES]
-    assert (without.keys.primary, without.comment) == ((), "Loaded every night")
     again = dovetail.build(into=folder, settings=PLAIN)[SALES]
     assert again == known.catalog[SALES]
 

@@ -104,8 +104,6 @@ def test_a_script_is_learnt_once_and_changes_joins_reasons_and_search(
     (here / "log.sql").write_text(SCRIPT + JOIN, "utf-8")
     assert books.learn("log.sql").learnt[0].queries == 3
     assert [log.queries for log in books.reader.usage.logs] == [3]  # it took its older self's place
-    off = dovetail.build(into=books.folder, settings=PLAIN.but(use_queries=False))
-    assert off.reader.usage == NO_USAGE
     assert dovetail.build(into=books.folder, settings=PLAIN).reader.usage == books.reader.usage
     assert books.forget_queries().forgotten == ("log.sql",)
     assert {edge.columns: edge.score for edge in books.joins(least=-1)} == before
@@ -239,8 +237,6 @@ def test_what_is_no_log_by_its_name_is_refused(books: dovetail.Catalog, here: Pa
     (here / "log.bin").write_bytes(b"")
     with pytest.raises(UsageError, match="is no query log by its name"):
         list(statements_in(here / "log.bin"))
-    with pytest.raises(UsageError, match="use_queries"):
-        dovetail.open(books.folder, PLAIN.but(use_queries=False)).learn("log.sql")
 
 
 def test_damaged_knowledge_is_an_error_and_an_update_says_that_it_is_lost(

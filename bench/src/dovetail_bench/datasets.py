@@ -160,7 +160,7 @@ class Dataset:
         chosen = replace(settings or Settings(), join_sources=False)
         chosen = replace(chosen, use_declared=self.declared, use_comments=self.comments)
         # What is public needs no mask, and prompts of the paper's systems have their cells.
-        return replace(chosen, use_notes=False, use_dbt=False, use_queries=False, mask=False)
+        return replace(chosen, use_notes=False, dbt=None, mask=False)
 
 
 def _moved(catalog: Path, sources: Mapping[str, Path]) -> bool:

@@ -22,8 +22,8 @@ from dovetail_bench.retrievers import factory_of
 # and whether declared keys and comments are used, which is the dataset's to say.
 _APART = (
     "catalog", "sources", "include", "exclude", "views", "engine", "ray_address", "workers",
-    "selector", "use_declared", "use_comments", "use_notes", "notes", "use_dbt",
-    "dbt", "use_queries", "index_memory_mb", "query_seconds", "query_memory_mb", "query_rows",
+    "selector", "use_declared", "use_comments", "use_notes", "notes",
+    "dbt", "index_memory_mb", "query_seconds", "query_memory_mb", "query_rows",
     "sql_repair", "llm_seconds",
 )  # fmt: skip
 # Stands for the gold tables themselves, where a run needs no retriever.

@@ -40,12 +40,10 @@ VERSION = 5
 RECORDS, JOINS, EVIDENCE, FAMILIES, SEARCH = "records", "joins", "evidence", "families", "search"
 DBT, QUERIES, DESCRIPTIONS, VALUES = "dbt", "queries", "descriptions", "values-"
 DATA_DICTIONARY, DICTIONARY_FILE = "dictionary", "dictionary.json"
-# What is known, and not to be used for now, is kept by this end of its name.
-UNUSED = "-unused"
 # Parts that hold what nothing else in a catalog says: their files are written twice.
 TWICE = frozenset({DBT, QUERIES, DATA_DICTIONARY})
 _SECOND = "copy_"
-_PART_NAME = re.compile(r"[a-z]+(?:-unused|-[0-9a-f]{20})?")
+_PART_NAME = re.compile(r"[a-z]+(?:-[0-9a-f]{20})?")
 _FILE_NAME = re.compile(r"[a-z][a-z_]*\.(?:arrow|json|npy|npz|parquet|txt)")
 # Bytes of a file up to which its checksum is compared before it is used; a larger one is mapped and
 # read in part.

@@ -32,7 +32,6 @@ from dovetail.catalog.generation import (
     FILE,
     RECORDS,
     TWICE,
-    UNUSED,
     Manifest,
     Part,
     PartEntry,
@@ -258,7 +257,7 @@ class Draft:
         catalog = self._writer.folder
         with staging_folder(catalog) as folder:
             write(folder)
-            if name.removesuffix(UNUSED) in TWICE:
+            if name in TWICE:
                 write_twice(folder)
             entry = PartEntry.of(self._generation, key, folder)
             target = entry.folder(catalog, name)

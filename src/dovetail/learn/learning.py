@@ -30,7 +30,7 @@ from dovetail.catalog.usage import (
     digest_of_tables,
 )
 from dovetail.domain import TableId
-from dovetail.errors import GuardError, NotFoundError, SourceError, UsageError
+from dovetail.errors import GuardError, NotFoundError, SourceError
 from dovetail.learn.logs import LONGEST, MOST_STATEMENTS, Log, Statement, open_log
 from dovetail.learn.statements import QueryReader, literals, masked, without_literals
 from dovetail.offline.pipeline import reindex
@@ -260,8 +260,6 @@ def learn(
     keep_literals: bool = False,
 ) -> tuple[LearnSummary, CatalogReader]:
     """Learn logs, and bring the catalog up to date with them; it is returned as it is then."""
-    if not settings.use_queries:
-        raise UsageError("past queries are not used (the setting use_queries); turn them on")
     learnt: list[LearntLog] = []
     unchanged: list[str] = []
     failed: list[str] = []

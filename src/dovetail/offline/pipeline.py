@@ -190,7 +190,7 @@ class _Line:
                 )
                 notify(Progress("write", 0, 1))
                 draft = writer.draft(replace(content, records=written.records))
-                written.write(draft, settings)
+                written.write(draft)
             with clock.stage("joins"):
                 joins = join_stage(draft, settings, workers, notify)
             if settings.families:

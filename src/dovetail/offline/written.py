@@ -1,6 +1,5 @@
 """What is written down of the tables, made a part of the generation: declared keys and comments, a
-dbt project, past queries, and descriptions where no person wrote a comment. What is known and not
-to be used for now is kept apart."""
+dbt project, past queries, and descriptions where no person wrote a comment."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from dovetail.catalog.descriptions import (
     part_text,
     write_part,
 )
-from dovetail.catalog.generation import DATA_DICTIONARY, DBT, DESCRIPTIONS, QUERIES, UNUSED, Part
+from dovetail.catalog.generation import DATA_DICTIONARY, DBT, DESCRIPTIONS, QUERIES, Part
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import Records
 from dovetail.catalog.usage import NO_USAGE, Usage
@@ -55,15 +54,14 @@ class WrittenParts:
     redeclared: frozenset[TableId]
     notices: tuple[str, ...]
 
-    def write(self, draft: Draft, settings: Settings) -> None:
+    def write(self, draft: Draft) -> None:
         """Add the parts of a generation that hold it."""
-        for name, known, key, used in (
-            (DBT, self.dbt, f"{self.dbt.digest} {self.dbt.manifest}", settings.use_dbt),
-            (QUERIES, self.usage, self.usage.digest, settings.use_queries),
+        for name, known, key in (
+            (DBT, self.dbt, f"{self.dbt.digest} {self.dbt.manifest}"),
+            (QUERIES, self.usage, self.usage.digest),
         ):
-            part = name if used else f"{name}{UNUSED}"
-            if known and draft.kept(part, key) is None:
-                draft.write(part, key, known.write)
+            if known and draft.kept(name, key) is None:
+                draft.write(name, key, known.write)
         dictionary = self.dictionary
         if dictionary.key and draft.kept(DATA_DICTIONARY, dictionary.key) is None:
             draft.write(DATA_DICTIONARY, dictionary.key, dictionary.write)
@@ -89,11 +87,13 @@ def with_what_people_wrote(
     before = _known(current, DBT, DbtProject.read, NO_PROJECT, notices)
     usage = _known(current, QUERIES, Usage.read, NO_USAGE, notices)
     project = before
-    if settings.use_dbt and (settings.dbt is not None or before):
+    if settings.dbt is not None or before:
         project = _project(records, before, settings, notices)
-    declared = declared_by(project, records) if settings.use_dbt else {}
     by_people = in_force(
-        records, declared, use_keys=settings.use_declared, use_comments=settings.use_comments
+        records,
+        declared_by(project, records),
+        use_keys=settings.use_declared,
+        use_comments=settings.use_comments,
     )
     notices += dictionary.notices
     described, laid = laid_over(
@@ -122,9 +122,8 @@ def _known(
     nothing: Known,
     notices: list[str],
 ) -> Known:
-    """What a generation knows of a kind, whether it is used or not; what is damaged is lost."""
-    parts = current.parts if current is not None else {}
-    part = parts.get(name) or parts.get(f"{name}{UNUSED}")
+    """What a generation knows of a kind; what is damaged is lost."""
+    part = current.parts.get(name) if current is not None else None
     try:
         return nothing if part is None else read(part)
     except DamagedError as error:
