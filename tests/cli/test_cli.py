@@ -157,7 +157,6 @@ def test_the_demo_runs_twice(tmp_path: Path) -> None:
     assert cold.returncode == warm.returncode == 0
     assert cold.stdout.startswith("70 tables in d/catalog: 70 new")
     assert warm.stdout.startswith("Nothing to do: 70 tables")
-    assert "orders (4), suppliers (2)" in " ".join(warm.stdout.split())
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -95,7 +94,7 @@ def index(
             on_progress=on_progress,
         )
     if not (quiet or as_json):
-        _print_summary(summary)
+        print_summary(summary)
     if describing:
         described = describe_tables(summary.catalog, show=not (quiet or as_json))
         summary = replace(summary, descriptions=described)
@@ -243,7 +242,8 @@ def _if_any(values: list[str] | None) -> tuple[str, ...] | None:
     return tuple(values) if values else None
 
 
-def _print_summary(summary: UpdateSummary[Catalog]) -> None:
+def print_summary(summary: UpdateSummary[Catalog]) -> None:
+    """What an update came to, and what to know of it."""
     counts = {
         "new": len(summary.added),
         "changed": len(summary.changed),
@@ -324,26 +324,3 @@ def _print_described(summary: DescribeSummary) -> None:
     for reason, tables in reasons.items():
         named = ", ".join(tables[:3]) + (f" and {len(tables) - 3:,} more" if tables[3:] else "")
         print_line(f"Not described: {named}: {reason}")
-
-
-def print_overview(summary: UpdateSummary[Catalog]) -> None:
-    _print_summary(summary)
-    tables = list(summary.catalog)
-    names = Counter(table.name for table in tables)
-    listing = rich_table("source", "tables", "rows", "columns", "unique columns", "empty tables")
-    sources = sorted({table.id.source for table in tables})
-    for source in sources:
-        own = [table for table in tables if table.id.source == source]
-        columns = [column for table in own for column in table.columns]
-        listing.add_row(
-            source,
-            str(len(own)),
-            f"{sum(table.rows for table in own):,}",
-            str(len(columns)),
-            str(sum(column.profile.unique for column in columns)),
-            ", ".join(table.name for table in own if not table.rows),
-        )
-    screen = console()
-    screen.print(listing)
-    shared = ", ".join(f"{name} ({count})" for name, count in sorted(names.items()) if count > 1)
-    screen.print(f"Names that several tables share: {shared}")

@@ -94,7 +94,7 @@ def _program() -> str:
 def _indexed(into: Path, quiet: bool) -> UpdateSummary[Catalog]:
     """Write the sample, unless it is there, and index it."""
     from dovetail.api.building import update
-    from dovetail.cli.catalog import print_overview
+    from dovetail.cli.catalog import print_summary
     from dovetail.sample import write_company
     from dovetail.settings import Settings
 
@@ -107,5 +107,5 @@ def _indexed(into: Path, quiet: bool) -> UpdateSummary[Catalog]:
         sources = [f"{path.name}={path}" for path in sorted(sample.iterdir())]
         settings = Settings()
         summary = update(sources, into=into / "catalog", settings=settings, on_progress=on_progress)
-    print_overview(summary)
+    print_summary(summary)
     return summary

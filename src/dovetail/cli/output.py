@@ -36,9 +36,7 @@ _HALF = 12
 _names: dict[str, str] = {}
 # A text in pieces that stay on one line: words, of names the parts.
 _PIECES = re.compile(r".+?(?:::|[_/]|\.(?=[^\d\s])|[^\S\n]+|$)\n?|\n", re.MULTILINE)
-_NUMBERS = (
-    "rows", "columns", "nulls", "distinct", "tables", "unique columns", "count", "match rate",
-)  # fmt: skip
+_NUMBERS = ("rows", "columns", "nulls", "distinct", "match rate")
 
 
 def settings_for(catalog: Path | None, **given: Any) -> Settings:
