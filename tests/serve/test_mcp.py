@@ -129,12 +129,6 @@ async def _every_tool(client: Client) -> None:
     sql = "SELECT count(*) AS n FROM orders o JOIN customers c USING (customer_no)"
     counted = await call(client, "run_sql", sql=sql)
     assert counted["rows"] == [[120]]
-    listed = await client.read_resource("dovetail://tables")
-    assert "shop::orders" in getattr(listed.contents[0], "text", "").splitlines()
-    schema = await client.read_resource("dovetail://schema/shop%3A%3Aorders")
-    assert "CREATE TABLE orders" in getattr(schema.contents[0], "text", "")
-    prompt = await client.get_prompt("answer_question", {"question": QUESTION})
-    assert QUESTION in getattr(prompt.messages[0].content, "text", "")
 
 
 def test_every_tool(live: LiveCatalog) -> None:
@@ -349,17 +343,12 @@ def test_a_table_outside_the_list_is_invisible_on_every_path(folder: Path) -> No
         said = []
         for tool, arguments in ALLOWED:
             said.append(json.dumps(await call(client, tool, **arguments)))
-        listed = await client.read_resource("dovetail://tables")
-        said.append(getattr(listed.contents[0], "text", ""))
         for hidden in ("shop::customers", "shop::suppliers", "shop::weather"):
             assert not [text for text in said if hidden in text]
-        assert said[-1].split() == ["shop::order_items", "shop::orders", "shop::products"]
         for tool, arguments in HIDDEN:
             told = await complaint(client, tool, **arguments)
             assert "customer 1" not in told
             assert "shop::customers" not in told or "there is no table" in told
-        with pytest.raises(Exception, match=r"there is no table"):
-            await client.read_resource("dovetail://schema/customers")
 
     using(mcp_server(live), use)
 

@@ -36,7 +36,7 @@ from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.mcp import mcp_server
 from dovetail.serve.rest import rest_app
 from dovetail.settings import Settings
-from dovetail.text import sql_for_model
+from dovetail.text import one_line, sql_for_model
 from tests.support.command_line import run
 
 PLAIN = Settings(embedder="none", use_notes=False, workers=1)
@@ -337,8 +337,7 @@ class Attack:
 
     def _mcp(self) -> None:
         tools = mcp_server(self.live)
-        listed = [str(one) for one in asyncio.run(_read(tools, "dovetail://tables")).splitlines()]
-        self._clean_lines("MCP list of tables", "\n".join(listed))
+        listed = [one_line(str(table)) for table in self.catalog.ids]
 
         def call(tool: str, **given: Any) -> Any:
             try:
@@ -388,11 +387,6 @@ class Attack:
             self._clean_lines(f"dovetail {command[0]}", done.stdout + done.stderr)
             traceback = "Traceback" in done.stderr
             self._expect(f"dovetail {command[0]} ends well", not traceback, done.stderr)
-
-
-async def _read(tools: Any, uri: str) -> str:
-    (content,) = await tools.read_resource(uri)
-    return str(content.content)
 
 
 def is_clean_error(error: DovetailError) -> bool:

@@ -14,12 +14,10 @@ import threading
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
-from urllib.parse import unquote
 
 from dovetail.api.catalog import Catalog
 from dovetail.api.noting import write_note
 from dovetail.called_off import CALLED_OFF
-from dovetail.domain.schema import ddl
 from dovetail.errors import DovetailError, MissingExtraError, UsageError
 from dovetail.prompts import read_prompt
 from dovetail.serve import is_this_machine, told_by
@@ -56,7 +54,7 @@ try:
     import anyio.to_thread
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
     from mcp.server.mcpserver import MCPServer
-    from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+    from mcp.server.mcpserver.exceptions import ToolError
     from mcp.types import CallToolResult, TextContent, ToolAnnotations
     from pydantic import BaseModel, Field
 except ImportError as missing:
@@ -72,7 +70,7 @@ _READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_h
 _WRITES = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
-_MOST_TABLES, _MOST_FOUND, _MOST_ROWS, _MOST_LISTED = 20, 50, 200, 2_000
+_MOST_TABLES, _MOST_FOUND, _MOST_ROWS = 20, 50, 200
 # Agents that are served over HTTP at once; one that asks nothing for half an hour is forgotten.
 MOST_SESSIONS = 256
 # What is made for a model to read, or SQL, in which a mark may be an operator.
@@ -169,8 +167,6 @@ def mcp_server(live: LiveCatalog, *, notes: bool = False) -> Server:
         _add_tool(server, live, tool, _READS)
     for tool in writes:
         _add_tool(server, live, tool, _WRITES)
-    server.prompt()(answer_question)
-    _add_resources(server, live)
     return server
 
 
@@ -306,31 +302,6 @@ def save_note(
     return Noted(doubts=safe(write_note(catalog, section, key, value)[1]))
 
 
-def answer_question(question: str) -> str:
-    """Answer a question from the tables here, with the SQL that shows it."""
-    return read_prompt("mcp_answer").fill(question=one_line(question))[0].content
-
-
-def _add_resources(server: Server, live: LiveCatalog) -> None:
-    @server.resource("dovetail://tables", mime_type="text/plain")
-    async def tables() -> str:
-        """The ids of all tables, one a line."""
-
-        def listed(catalog: Catalog) -> str:
-            lines = [one_line(str(table)) for table in catalog.ids[:_MOST_LISTED]]
-            more = len(catalog) - len(lines)
-            return "\n".join([*lines, *([f"({more:,} more)"] if more else [])])
-
-        return await _on(live, listed, ResourceError)
-
-    @server.resource("dovetail://schema/{table}", mime_type="text/plain")
-    async def schema(table: str) -> str:
-        """CREATE TABLE of one table, with example values."""
-        return await _on(
-            live, lambda catalog: ddl([find_table(catalog, unquote(table))]), ResourceError
-        )
-
-
 def _short(result: BaseModel) -> CallToolResult:
     """A result in few characters: no blanks between keys, and no keys that say nothing."""
     document = _read_by_model(result.model_dump(mode="json", exclude_defaults=True))
@@ -353,9 +324,7 @@ def _read_by_model(value: Any) -> Any:
     return one_line(value) if isinstance(value, str) else value
 
 
-async def _on(
-    live: LiveCatalog, work: Callable[[Catalog], T], raised_as: type[Exception] = ToolError
-) -> T:
+async def _on(live: LiveCatalog, work: Callable[[Catalog], T]) -> T:
     """Do some work on the catalog in a thread; an error of ours is told, without the folder.
 
     Where the agent calls it off or goes, the work ends as soon as it looks.
@@ -365,7 +334,7 @@ async def _on(
     try:
         return await anyio.to_thread.run_sync(lambda: work(live.current()), abandon_on_cancel=True)
     except DovetailError as error:
-        raise raised_as(one_line(message_of(error, live.folder))) from None
+        raise ToolError(one_line(message_of(error, live.folder))) from None
     finally:
         gone.set()
         CALLED_OFF.reset(before)

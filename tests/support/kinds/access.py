@@ -10,10 +10,9 @@ from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from fastapi.testclient import TestClient
-from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+from mcp.server.mcpserver.exceptions import ToolError
 
 import dovetail
 from dovetail.errors import UsageError
@@ -186,18 +185,14 @@ def agents(folder: Path) -> Kind:
             ("tables_to_describe", {}),
             ("save_descriptions", {"descriptions": {one: {"description": said}}}),
             ("save_note", {"section": "about", "key": one, "value": said}),
-            ("resource", {"at": f"schema/{quote(one, safe='?')}"}),
-            ("resource", {"at": "tables"}),
         ]
         return draw.choice(calls)
 
     async def told(name: str, given: dict[str, Any], hidden: str) -> tuple[str, str]:
         given = json.loads(json.dumps(given).replace("?", hidden))
         try:
-            if name == "resource":
-                return "answered", str(await tools.read_resource(f"dovetail://{given['at']}"))
             return "answered", str(await tools.call_tool(name, given))
-        except (ToolError, ResourceError) as error:
+        except ToolError as error:
             return "refused in a line", str(error)
 
     def case(draw: Draw) -> Case:
