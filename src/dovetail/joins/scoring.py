@@ -83,15 +83,15 @@ def lowest_rungs(rungs: Sequence[WeighedCandidates]) -> WeighedCandidates:
     child, parent = candidates.child[order], candidates.parent[order]
     starts = firsts(child * (int(parent.max(initial=0)) + 1) + parent)
     sizes = np.diff(np.append(starts, len(order)))
-    most = (
-        np.repeat(np.maximum.reduceat(candidates.rows[order], starts), sizes)
-        if len(order)
-        else order
-    )
-    enough = candidates.rows[order] >= ENOUGH * most
-    said = np.where(enough, local_logits(every.features)[order], -np.inf)
-    best = np.repeat(np.maximum.reduceat(said, starts), sizes) if len(order) else said
-    enough = np.flatnonzero(enough & (said >= best - _AS_MUCH))
+
+    def most(of_each: Floats) -> Floats:
+        greatest: Floats = np.maximum.reduceat(of_each, starts) if len(order) else of_each
+        return np.repeat(greatest, sizes)
+
+    rows = candidates.rows[order].astype(np.float64)
+    finds = rows >= ENOUGH * most(rows)
+    said = np.where(finds, local_logits(every.features)[order], -np.inf)
+    enough = np.flatnonzero(finds & (said >= most(said) - _AS_MUCH))
     pair = np.repeat(np.arange(len(starts)), sizes)[enough]
     return every.take(np.sort(order[enough[firsts(pair)]]))
 
