@@ -206,7 +206,7 @@ class QueryMatcher:
         numbers = self._numbers(tables)
         values = np.zeros((len(links), len(tables)), dtype=np.float32)
         for row, link in zip(values, links, strict=True):
-            row[:] = np.isin(numbers, link.term.tables, assume_unique=True)
+            row[:] = link.term.match_of(numbers)
         return values
 
     def _numbers(self, tables: Sequence[TableId]) -> Ints:
