@@ -147,9 +147,11 @@ class Doubter:
         if noted:
             probability = max(probability, _NOTED * (1 - covered.lacking[0]))
 
+        by_table, needed = scored.by_table, float(scored.probabilities.sum())
+
         def confidence(those: Iterable[TableId]) -> float:
-            chosen = [scored.by_table.get(table, 0.0) for table in those]
-            promised = expected_f1(chosen, float(scored.probabilities.sum()))
+            chosen = [by_table.get(table, 0.0) for table in those]
+            promised = expected_f1(chosen, needed)
             return round(relied_on(promised, probability), 4)
 
         return Doubt(

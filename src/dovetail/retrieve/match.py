@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -134,6 +134,12 @@ class _Vocabulary:
     level: Mapping[str, float]
     name: tuple[Weighted, ...]  # without schema or folder, numbers and stop words
     columns: tuple[tuple[Weighted, ...], ...]
+    holding: Mapping[str, tuple[int, ...]]  # the columns that have each word
+
+    def columns_of(self, said: Iterable[str]) -> list[tuple[Weighted, ...]]:
+        """The columns that have one of some words, each of which one has."""
+        found = {at for word in said for at in self.holding[word]}
+        return [self.columns[at] for at in found]
 
 
 class QueryMatcher:
@@ -192,8 +198,9 @@ class QueryMatcher:
             for word in vocabulary.level.keys() & meanings.keys():
                 for row, share in meanings[word]:
                     match[row, at] = max(match[row, at], share * vocabulary.level[word])
+            said = vocabulary.columns_of(vocabulary.holding.keys() & meanings.keys())
             names[at] = max(_named_shares([vocabulary.name], shares), default=0.0)
-            columns[at] = max(_named_shares(vocabulary.columns, shares), default=0.0)
+            columns[at] = max(_named_shares(said, shares), default=0.0)
         return match, names, columns
 
     def _defined(self, query: Query, tables: Sequence[TableId]) -> Float32s:
@@ -206,7 +213,7 @@ class QueryMatcher:
         numbers = self._numbers(tables)
         values = np.zeros((len(links), len(tables)), dtype=np.float32)
         for row, link in zip(values, links, strict=True):
-            row[:] = link.term.match_of(numbers)
+            row[:] = link.term.means(numbers)
         return values
 
     def _numbers(self, tables: Sequence[TableId]) -> Ints:
@@ -237,7 +244,12 @@ class QueryMatcher:
         remarks = [remark.text for remark in self._searcher.notes.remarks_on(table)]
         noted = [word for text in remarks for word in query_words(text)]
         level = dict.fromkeys([*comment_words(profile), *noted], IN_COMMENT) | level
-        return _Vocabulary(level, tuple((word, lexical.idf(word)) for word in bare), tuple(plain))
+        holding: dict[str, tuple[int, ...]] = {}
+        for at, column_words in enumerate(plain):
+            for word in {word for word, _ in column_words}:
+                holding[word] = (*holding.get(word, ()), at)
+        own_words = tuple((word, lexical.idf(word)) for word in bare)
+        return _Vocabulary(level, own_words, tuple(plain), holding)
 
 
 def _covers(query: Query, words: Float32s, values: Float32s) -> Float32s:

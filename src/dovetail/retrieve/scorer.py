@@ -209,7 +209,7 @@ class Attention:
         weights = np.exp(scores - scores.max(axis=3, keepdims=True))
         weights /= weights.sum(axis=3, keepdims=True)
         heard = (weights @ value).transpose(0, 2, 1, 3).reshape(networks, count, -1)
-        mixed = np.maximum(0, self.mix(np.concatenate([hidden, heard], axis=2))) + hidden
+        mixed: Float32s = np.maximum(0, self.mix(np.concatenate([hidden, heard], axis=2))) + hidden
         return mixed
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.arrays import Float32s, Ints, Vectors
+from dovetail.arrays import Flags, Float32s, Ints, Vectors, found_in
 from dovetail.names.words import Parts, singular, spelled
 from dovetail.phrases import MOST_WORDS
 
@@ -234,6 +234,10 @@ class QueryTerm:
     def match_of(self, tables: Ints) -> Float32s:
         """How well each of some tables matches; 0 for those that the term does not mean."""
         return self.look_up(tables)[0]
+
+    def means(self, tables: Ints) -> Flags:
+        """Which of some tables it means."""
+        return found_in(tables.astype(self.tables.dtype), self.tables)
 
     def look_up(self, tables: Ints) -> tuple[Float32s, Float32s]:
         """The match and the share of the name of each of some tables; 0 for others."""

@@ -73,7 +73,7 @@ class Scope:
     notes: Notes = NO_NOTES
 
 
-# A cell that a question may quote: its number, its column, how a folded question has it, and itself.
+# A cell that a question may quote: its number, its column, as a folded question has it, and itself.
 Quotable = tuple[int, int, str, str]
 
 
