@@ -119,8 +119,9 @@ def with_source_names(document: Any, names: Mapping[str, str]) -> Any:
 def source_name(document: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, str]:
     """The short name of the source of a table as JSON has it; nothing of what is no table."""
     source = document.get("source")
-    known = "id" in document and isinstance(source, str) and source in names
-    return {"source_name": names[source]} if known else {}
+    if "id" in document and isinstance(source, str) and source in names:
+        return {"source_name": names[source]}
+    return {}
 
 
 class HasId:

@@ -151,8 +151,8 @@ class ValueLinker:
             term = self._term(spans[at], columns)
             term = replace(term, weight=_SLIP * term.weight)
             yield ValueLink(spans[at], columns, term, _SLIP, cell)
-        others = [row for row, (at, _) in enumerate(meant) if at not in cells]
-        slipped = self._first_held([meant[row] for row in others], as_parts[others])
+        rows = [row for row, (at, _) in enumerate(meant) if at not in cells]
+        slipped = self._first_held([meant[row] for row in rows], as_parts[rows])
         held |= slipped
         by_place = {spans[at].start: columns for at, (_, columns) in held.items()}
         for at, (part, columns) in held.items():
