@@ -46,6 +46,8 @@ def pieces(values: Ints, bounds: Ints) -> list[Ints]:
 
 def sorted_pairs(first: Ints, second: Ints) -> tuple[Ints, Ints]:
     """Pairs in order; to see that they are in order already is much quicker than to sort them."""
+    if len(first) < 2:
+        return first, second
     steps = np.diff(first)
     if ((steps > 0) | ((steps == 0) & (np.diff(second) >= 0))).all():
         return first, second

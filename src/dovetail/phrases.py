@@ -81,6 +81,18 @@ def part_phrases(words: Sequence[str]) -> Hashes:
     return mix(hashes[first[:-1]] ^ _PART)
 
 
+def word_phrases(words: Sequence[str]) -> tuple[Hashes, Hashes]:
+    """The phrase hash of each word as a cell, and as a part of one.
+
+    >>> cells, parts = word_phrases(["hartmann"])
+    >>> bool(cells == cell_phrases(["hartmann"])), bool(parts == part_phrases(["hartmann"]))
+    (True, True)
+    """
+    hashes, first, _ = _words(text_array(words))
+    cells = _phrase_hashes(hashes, first, np.arange(len(words)))
+    return cells, mix(hashes[first[:-1]] ^ _PART)
+
+
 def _words(values: pa.Array) -> tuple[Hashes, Ints, npt.NDArray[np.bool_]]:
     """The hash of every word, where the words of each value begin (and the last one's end), and
     which words are long enough to stand for a cell and no numbers."""

@@ -41,6 +41,8 @@ def escape(text: str) -> str:
     >>> print(escape("a|b\\nc <|end|> </s> [INST]"))
     a\\|b\\nc <\\|end\\|> <\\/s> [\\INST]
     """
+    if text.isascii() and text.isidentifier():  # as most names are
+        return text
     text = _MARKS.sub(lambda m: "\\" + m[0] if m["cell"] else m[0] + "\\", text)
     return written_out(text)
 

@@ -19,7 +19,7 @@ from dovetail.names.links import name_join
 from dovetail.ports import Completion, Message
 from dovetail.retrieve.ask import GraphRetriever
 from dovetail.retrieve.llm import LLMRetriever, Spending
-from dovetail.retrieve.match import by_relevance, deciding_columns, example
+from dovetail.retrieve.match import by_relevance, deciding_columns, example, quoted_cells
 from dovetail.retrieve.prompt import (
     FEWEST,
     MOST,
@@ -30,7 +30,7 @@ from dovetail.retrieve.prompt import (
     usual_tokens,
     worth_showing,
 )
-from dovetail.search.searcher import Searcher
+from dovetail.search.searcher import Searcher, cells
 from dovetail.settings import Settings
 from tests.support.searchers import search_over
 
@@ -175,8 +175,26 @@ def test_columns_come_by_what_the_question_says(shop: Searcher) -> None:
     query = shop.analyse("Which customers in Turin ordered product 7003?")
     names = [customers.columns[at].name for at in by_relevance(shop, query, customers)]
     assert names[0] == "city"
-    assert example(customers, 2, query) == "Turin"
-    assert example(customers, 0, query) is None
+    quoted = quoted_cells(shop, query, customers)
+    assert quoted == {2: "Turin"}
+    assert example(customers, 2, quoted) == "Turin"
+    assert example(customers, 0, quoted) is None
+
+
+def test_quoted_cells_are_those_that_stand_in_the_question(shop: Searcher) -> None:
+    cells_of = {
+        table.id: [cells(table, at) for at in range(len(table.columns))] for table in shop.catalog
+    }
+    shown = [cell for own in cells_of.values() for column in own for cell in column]
+    for text in ("Which customers in Turin?", " ".join(shown[:40]), ", ".join(shown[40:90])):
+        query = shop.analyse(text)
+        for table in shop.catalog:
+            expected = {
+                at: next(cell for cell in own if len(cell) >= 3 and cell.casefold() in query.folded)
+                for at, own in enumerate(cells_of[table.id])
+                if any(len(cell) >= 3 and cell.casefold() in query.folded for cell in own)
+            }
+            assert quoted_cells(shop, query, table) == expected
 
 
 def test_less_room_shows_less_and_says_so(schemas: Searcher) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dovetail.arrays import Vectors
-from dovetail.search.dense import Dense
+from dovetail.search.dense import Dense, HeaderVectors
 from tests.support.searchers import part_of
 
 
@@ -92,3 +92,20 @@ def test_nothing_is_near_to_nothing() -> None:
     index = Dense(np.empty((0, 64), dtype=np.float32))
     places, cosines = index.nearest(drawn(1)[0], 10)
     assert (places.tolist(), cosines.tolist()) == ([], [])
+
+
+@pytest.mark.parametrize("columns", [1, 255, 256, 257, 1000])
+def test_the_cosines_of_headers_are_those_of_each_and_0_where_one_is_damaged(columns: int) -> None:
+    vectors = drawn(300)
+    vectors[7, 3] = np.nan
+    vectors[8, 3] = np.inf
+    codes = np.random.default_rng(1).integers(0, 300, columns).astype(np.int32)
+    codes[:1] = 7
+    headers, asked = HeaderVectors(vectors, codes), drawn(1)[0]
+    damaged = np.isin(codes, (7, 8))
+    expected = [
+        0.0 if bad else float(vectors[code] @ asked)
+        for code, bad in zip(codes, damaged, strict=True)
+    ]
+    assert headers.cosines(slice(None), asked) == pytest.approx(expected, abs=1e-6)
+    assert headers.cosines(np.arange(columns), asked)[damaged].tolist() == [0.0] * damaged.sum()

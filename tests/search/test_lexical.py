@@ -134,3 +134,20 @@ def test_a_common_word_is_no_slip_of_another() -> None:
     index = Lexical.build([table(0, "patients", "ward"), table(1, "trials", "drug")])
     assert index.term("patent").tables.tolist() == []
     assert index.term("patiet").tables.tolist() == [0]
+
+
+def test_a_word_is_held_against_the_words_of_a_catalog_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    expanded, looked_up = Lexical._expanded, list[str]()
+
+    def counted(self: Lexical, word: str) -> object:
+        looked_up.append(word)
+        return expanded(self, word)
+
+    monkeypatch.setattr(Lexical, "_expanded", counted)
+    index = Lexical.build([table(0, "department", "town"), table(1, "townsfolk")])
+    for _ in range(3):
+        assert index.corrected("townsflok", "townsflok") == "townsfolk"
+        assert index.term("townsflok").expansions[0][0] == "townsfolk"
+    assert looked_up == ["townsflok"]

@@ -25,6 +25,7 @@ from starlette.testclient import TestClient
 
 import dovetail
 from dovetail.api.catalog import Catalog
+from dovetail.domain import TableSet
 from dovetail.errors import DovetailError
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.mcp import mcp_server, serve_mcp
@@ -231,6 +232,24 @@ def test_phrases_say_which_tables_an_agent_expects(live: LiveCatalog) -> None:
         )
 
     using(mcp_server(live), use)
+
+
+def test_a_reply_has_its_schema_written_once(
+    live: LiveCatalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written, wrote = TableSet.ddl, list[str]()
+
+    def counted(self: TableSet) -> str:
+        wrote.append(written(self))
+        return wrote[-1]
+
+    monkeypatch.setattr(TableSet, "ddl", counted)
+    catalog = live.current()
+    found = catalog.ask(QUESTION)
+    reply = set_json(catalog, found)
+    assert wrote == [reply.ddl]
+    assert reply.ddl.strip() in reply.prompt
+    assert reply.prompt == catalog.prompt(found)
 
 
 def test_a_set_takes_half_the_characters_that_rest_gives(live: LiveCatalog) -> None:

@@ -256,8 +256,7 @@ class Catalog(ChangingCatalog):
 
     def prompt(self, found: TableSet) -> str:
         """The schema of a set and its question, for a language model that writes SQL."""
-        schema = fenced(found.ddl().strip())
-        return read_prompt("set").fill(schema=schema, question=found.question)[0].content
+        return sql_prompt(found.ddl(), found.question)
 
     def sql(
         self,
@@ -334,6 +333,12 @@ class Catalog(ChangingCatalog):
             if sql and chosen:
                 self.write_sql(chosen, llm=model)
         return seen.requests
+
+
+def sql_prompt(schema: str, question: str) -> str:
+    """A schema and a question, for a language model that writes SQL."""
+    schema = fenced(schema.strip())
+    return read_prompt("set").fill(schema=schema, question=question)[0].content
 
 
 def _refuse_empty(chosen: TableSet) -> None:

@@ -113,10 +113,15 @@ def with_source_names(document: Any, names: Mapping[str, str]) -> Any:
     if not isinstance(document, Mapping):
         return document
     named = {key: with_source_names(part, names) for key, part in document.items()}
+    return named | source_name(document, names)
+
+
+def source_name(document: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, str]:
+    """The short name of the source of a table as JSON has it; nothing of what is no table."""
     source = document.get("source")
     if "id" in document and isinstance(source, str) and source in names:
-        named["source_name"] = names[source]
-    return named
+        return {"source_name": names[source]}
+    return {}
 
 
 class HasId:

@@ -30,6 +30,8 @@ def covers_days(minimum: str | None, maximum: str | None, distinct: int) -> bool
     >>> covers_days("2023-01", "2024-12", 24), covers_days("1931-02-11", "2004-11-30", 400)
     (True, False)
     """
+    if distinct < _MONTHS:
+        return False
     ends = [_DAY.fullmatch(text or "") for text in (minimum, maximum)]
     months = [end and end[4] is None for end in ends]
     if not all(ends) or months[0] != months[1]:

@@ -168,6 +168,7 @@ def _unglued(word: str) -> Words:
     return (singular(word),)
 
 
+@lru_cache(maxsize=1 << 14)
 def singular(word: str) -> str:
     """The singular of an English noun, by its ending.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 
 from dovetail.ports import Message
@@ -40,6 +41,7 @@ class Prompt:
         )
 
 
+@cache
 def read_prompt(name: str, package: str = __name__) -> Prompt:
     """Read a prompt by the name of its file in a package."""
     text = files(package).joinpath(f"{name}.md").read_text(encoding="utf-8")

@@ -10,7 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from dovetail.domain import JoinEdge, TableId, TableSet
-from dovetail.retrieve.match import by_relevance, deciding_columns, explained_columns
+from dovetail.retrieve.match import (
+    by_relevance,
+    deciding_columns,
+    explained_columns,
+    quoted_cells,
+)
 from dovetail.retrieve.prompt import shown_columns
 from dovetail.retrieve.trace import joins_among
 from dovetail.search.query import Query
@@ -93,5 +98,6 @@ def _shown(searcher: Searcher, query: Query, table_id: TableId) -> ConsideredTab
     rest = [column for column in order if column not in decide]
     listed = [*first, *rest[: max(0, _OTHER_COLUMNS - len(first))]][:_COLUMNS]
     explained = explained_columns(searcher, query, table)
-    columns = shown_columns(table, listed, query, _EXAMPLES, explained)
+    quoted = quoted_cells(searcher, query, table)
+    columns = shown_columns(table, listed, quoted, _EXAMPLES, explained)
     return ConsideredTable(table_id, escape(cut(table.comment, _LONGEST)), tuple(columns))

@@ -147,9 +147,11 @@ class Doubter:
         if noted:
             probability = max(probability, _NOTED * (1 - covered.lacking[0]))
 
+        by_table, needed = scored.by_table, float(scored.probabilities.sum())
+
         def confidence(those: Iterable[TableId]) -> float:
-            chosen = [scored.by_table.get(table, 0.0) for table in those]
-            promised = expected_f1(chosen, float(scored.probabilities.sum()))
+            chosen = [by_table.get(table, 0.0) for table in those]
+            promised = expected_f1(chosen, needed)
             return round(relied_on(promised, probability), 4)
 
         return Doubt(
@@ -381,7 +383,8 @@ class WordMeaning:
         A row for each word, a column for each table. A name that another word of the question says
         (`said`, as stems) stands for that word alone: the cows of "cows by breed" are no breed.
         """
-        named = sorted(frozenset[str]().union(*map(self._words_of, tables)))
+        named_by = [self._words_of(table) for table in tables]
+        named = sorted(frozenset[str]().union(*named_by))
         asked = [at for at, word in enumerate(words) if len(word) >= _SHORTEST]
         near = np.zeros((len(words), len(tables)), dtype=np.float32)
         if not named or not asked:
@@ -392,9 +395,9 @@ class WordMeaning:
         for column, stemmed in taken:
             cosines[[row for row, one in enumerate(own) if one != stemmed], column] = 0
         number = {name: at for at, name in enumerate(named)}
-        named_by = [list(map(number.__getitem__, self._words_of(table))) for table in tables]
         for column, names in enumerate(named_by):
-            near[asked, column] = cosines[:, names].max(axis=1, initial=0)
+            there = [number[name] for name in names]
+            near[asked, column] = cosines[:, there].max(axis=1, initial=0)
         return near
 
     def _read(self, table: TableId) -> frozenset[str]:
@@ -411,4 +414,4 @@ class WordMeaning:
         new = sorted(set(words) - self._by_word.keys())
         if new:
             self._by_word |= dict(zip(new, self._searcher.vectors(new), strict=True))
-        return np.stack([self._by_word[word] for word in words])
+        return np.array([self._by_word[word] for word in words])

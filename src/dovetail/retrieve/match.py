@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -132,6 +134,12 @@ class _Vocabulary:
     level: Mapping[str, float]
     name: tuple[Weighted, ...]  # without schema or folder, numbers and stop words
     columns: tuple[tuple[Weighted, ...], ...]
+    holding: Mapping[str, tuple[int, ...]]  # the columns that have each word
+
+    def columns_of(self, said: Iterable[str]) -> list[tuple[Weighted, ...]]:
+        """The columns that have one of some words, each of which one has."""
+        found = {at for word in said for at in self.holding[word]}
+        return [self.columns[at] for at in found]
 
 
 class QueryMatcher:
@@ -190,8 +198,9 @@ class QueryMatcher:
             for word in vocabulary.level.keys() & meanings.keys():
                 for row, share in meanings[word]:
                     match[row, at] = max(match[row, at], share * vocabulary.level[word])
+            said = vocabulary.columns_of(vocabulary.holding.keys() & meanings.keys())
             names[at] = max(_named_shares([vocabulary.name], shares), default=0.0)
-            columns[at] = max(_named_shares(vocabulary.columns, shares), default=0.0)
+            columns[at] = max(_named_shares(said, shares), default=0.0)
         return match, names, columns
 
     def _defined(self, query: Query, tables: Sequence[TableId]) -> Float32s:
@@ -204,7 +213,7 @@ class QueryMatcher:
         numbers = self._numbers(tables)
         values = np.zeros((len(links), len(tables)), dtype=np.float32)
         for row, link in zip(values, links, strict=True):
-            row[:] = np.isin(numbers, link.term.tables, assume_unique=True)
+            row[:] = link.term.means(numbers)
         return values
 
     def _numbers(self, tables: Sequence[TableId]) -> Ints:
@@ -235,7 +244,12 @@ class QueryMatcher:
         remarks = [remark.text for remark in self._searcher.notes.remarks_on(table)]
         noted = [word for text in remarks for word in query_words(text)]
         level = dict.fromkeys([*comment_words(profile), *noted], IN_COMMENT) | level
-        return _Vocabulary(level, tuple((word, lexical.idf(word)) for word in bare), tuple(plain))
+        holding: dict[str, tuple[int, ...]] = {}
+        for at, column_words in enumerate(plain):
+            for word in {word for word, _ in column_words}:
+                holding[word] = (*holding.get(word, ()), at)
+        own_words = tuple((word, lexical.idf(word)) for word in bare)
+        return _Vocabulary(level, own_words, tuple(plain), holding)
 
 
 def _covers(query: Query, words: Float32s, values: Float32s) -> Float32s:
@@ -329,14 +343,32 @@ def by_relevance(searcher: Searcher, query: Query, table: Table) -> list[int]:
     A column's score is the share of its name that the question says, one if the question quotes a
     cell of it, and the cosine of its header.
     """
-    scores = []
-    cosines = searcher.column_cosines(query, table.id)
-    names, quotable = searcher.header_stems(table.id), searcher.quotable(table.id)
-    for at, name in enumerate(names):
-        shared = sum(stem in query.words for stem in name) / max(len(name), 1)
-        quoted = any(cell in query.folded for cell in quotable[at])
-        scores.append(_WORDS * shared + _QUOTED * quoted + cosines[at])
+    texts = searcher.columns(table.id)
+    said = Counter(at for word in query.words.keys() & texts.named for at in texts.named[word])
+    quoted = quoted_cells(searcher, query, table)
+    scores = [
+        _WORDS * (said[at] / max(len(header), 1)) + _QUOTED * (at in quoted) + cosine
+        for at, (header, cosine) in enumerate(
+            zip(texts.headers, searcher.column_cosines(query, table.id), strict=True)
+        )
+    ]
     return sorted(range(len(scores)), key=lambda at: (-scores[at], at))
+
+
+def quoted_cells(searcher: Searcher, query: Query, table: Table) -> dict[int, str]:
+    """The first cell that the question quotes of each column, if there is one."""
+    quotable, quoted = searcher.columns(table.id).quotable, dict[int, str]()
+    begun = quotable.keys() & _beginnings(query.folded)
+    for _, at, text, cell in sorted(each for begins in begun for each in quotable[begins]):
+        if text in query.folded:
+            quoted.setdefault(at, cell)
+    return quoted
+
+
+@lru_cache(maxsize=8)
+def _beginnings(folded: str) -> frozenset[str]:
+    """How a cell may begin that stands in a question."""
+    return frozenset(folded[at : at + LEAST_QUOTED] for at in range(len(folded)))
 
 
 def deciding_columns(searcher: Searcher, query: Query, table: Table) -> frozenset[int]:
@@ -351,10 +383,9 @@ def deciding_columns(searcher: Searcher, query: Query, table: Table) -> frozense
     deciding |= explained_columns(searcher, query, table)
     defined = searcher.defined_columns(query, table.id)
     deciding |= {at for at, column in enumerate(table.columns) if column.name in defined}
-    for at, name in enumerate(searcher.header_stems(table.id)):
-        if not any(stem in shares for stem in name):
-            continue
-        weights = {stem: searcher.lexical.idf(stem) for stem in name}
+    texts = searcher.columns(table.id)
+    for at in {at for word in shares.keys() & texts.named for at in texts.named[word]}:
+        weights = {stem: searcher.lexical.idf(stem) for stem in texts.headers[at]}
         named = sum(weight * shares.get(stem, 0.0) for stem, weight in weights.items())
         if named and named >= _HALF * sum(weights.values()):
             deciding.add(at)
@@ -363,21 +394,17 @@ def deciding_columns(searcher: Searcher, query: Query, table: Table) -> frozense
 
 def explained_columns(searcher: Searcher, query: Query, table: Table) -> set[int]:
     """The indices of the columns whose comments say a word of the question that is rare."""
-    lexical = searcher.lexical
-    rare = {word for word in query.words if lexical.idf(word) >= _RARE}
+    explained = searcher.columns(table.id).explained
     return {
         at
-        for at, column in enumerate(table.columns)
-        if column.comment
-        and rare & (set(stems(column.comment)) - set(searcher.header_stems(table.id)[at]))
+        for word in query.words.keys() & explained
+        if searcher.lexical.idf(word) >= _RARE
+        for at in explained[word]
     }
 
 
-def example(table: Table, at: int, query: Query) -> str | None:
+def example(table: Table, at: int, quoted: Mapping[int, str]) -> str | None:
     """A cell that shows what a column holds: one that the question quotes, or any text."""
-    for cell in cells(table, at):
-        if len(cell) >= LEAST_QUOTED and cell.casefold() in query.folded:
-            return cell
-    if table.columns[at].profile.kind not in (Kind.TEXT, Kind.BOOLEAN):
-        return None
+    if at in quoted or table.columns[at].profile.kind not in (Kind.TEXT, Kind.BOOLEAN):
+        return quoted.get(at)
     return next(iter(cells(table, at)), None)

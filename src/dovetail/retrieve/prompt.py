@@ -27,7 +27,13 @@ from dovetail.names.table_name import qualifier
 from dovetail.ports import Json, Message
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.groups import Belonging, split
-from dovetail.retrieve.match import by_relevance, deciding_columns, example, explained_columns
+from dovetail.retrieve.match import (
+    by_relevance,
+    deciding_columns,
+    example,
+    explained_columns,
+    quoted_cells,
+)
 from dovetail.search.query import Query, clipped, stems
 from dovetail.search.searcher import Searcher
 from dovetail.text import PromptText, cut, escape, fenced
@@ -370,13 +376,14 @@ class _Grouping:
         order = by_relevance(self.given.searcher, self._wider, table)
         decide = deciding_columns(self.given.searcher, query, table)
         explained = explained_columns(self.given.searcher, query, table)
+        quoted = quoted_cells(self.given.searcher, query, table)
         first = [column for column in order if column in decide]
         rest = [column for column in order if column not in decide]
         in_joins = {name for line in lines for name in line.names(at)}
         texts = []
         for more, examples, longest in _LEVELS if at < _FIRST else _LEVELS_OTHERS:
             shown = [*first, *rest[: max(0, more - len(first))]]
-            parts = list(shown_columns(table, shown, query, examples, explained))
+            parts = list(shown_columns(table, shown, quoted, examples, explained))
             named_here = {table.columns[column].name for column in shown} | in_joins
             hidden = any(column.name not in named_here for column in table.columns)
             parts[-1:] = [f"{part}…" for part in parts[-1:]] if hidden else parts[-1:]
@@ -462,18 +469,23 @@ def fit(costs: Sequence[Sequence[int]], room: int, limit: int) -> list[int]:
 
 
 def shown_columns(
-    table: Table, order: Sequence[int], query: Query, examples: int, explained: Collection[int] = ()
+    table: Table,
+    order: Sequence[int],
+    quoted: Mapping[int, str],
+    examples: int,
+    explained: Collection[int] = (),
 ) -> Iterator[str]:
     """Columns of a table as a line of a prompt names them, the first with examples.
 
-    Those that only their comments explain have them in any case, others beside examples.
+    Those that only their comments explain have them in any case, others beside examples; `quoted`
+    are the cells that the question quotes.
     """
     for at in order:
         name = named(table.columns[at].name)
         comment = table.columns[at].comment
         if comment and (examples or at in explained):
             name = f'{name} "{escape(cut(comment, _CELL + _CELL))}"'
-        cell = example(table, at, query) if examples else None
+        cell = example(table, at, quoted) if examples else None
         if cell is None:
             yield name
             continue

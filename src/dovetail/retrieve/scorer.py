@@ -177,7 +177,7 @@ def _group_cover(weights: Float32s, terms: Float32s, joins: Float32s) -> Float32
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A linear map: a row of weights for each input, and what is added."""
+    """A linear map of each network: a row of weights for each input, and what is added."""
 
     weights: Float32s
     bias: Float32s
@@ -199,22 +199,24 @@ class Attention:
     mix: Linear
 
     def __call__(self, hidden: Float32s, pairs: Float32s) -> Float32s:
+        networks, count, _ = hidden.shape
         query, key, value = (
-            part(hidden).reshape(len(hidden), self.heads, -1).transpose(1, 0, 2)
+            part(hidden).reshape(networks, count, self.heads, -1).transpose(0, 2, 1, 3)
             for part in (self.query, self.key, self.value)
         )
-        scores = query @ key.transpose(0, 2, 1) / np.sqrt(query.shape[2])
-        scores = scores + self.pair(pairs).transpose(2, 0, 1)
-        weights = np.exp(scores - scores.max(axis=2, keepdims=True))
-        weights /= weights.sum(axis=2, keepdims=True)
-        heard = (weights @ value).transpose(1, 0, 2).reshape(len(hidden), -1)
-        mixed: Float32s = np.maximum(0, self.mix(np.hstack([hidden, heard]))) + hidden
+        scores = query @ key.transpose(0, 1, 3, 2) / np.sqrt(query.shape[3])
+        scores = scores + self.pair(pairs).reshape(networks, count, count, -1).transpose(0, 3, 1, 2)
+        weights = np.exp(scores - scores.max(axis=3, keepdims=True))
+        weights /= weights.sum(axis=3, keepdims=True)
+        heard = (weights @ value).transpose(0, 2, 1, 3).reshape(networks, count, -1)
+        mixed: Float32s = np.maximum(0, self.mix(np.concatenate([hidden, heard], axis=2))) + hidden
         return mixed
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
-    """One network: features to hidden values, layers of attention, and the logit."""
+class Networks:
+    """Networks of one form, side by side: features to hidden values, layers of attention, and the
+    logit. The first axis of every array is that of the networks."""
 
     first: Linear
     layers: tuple[Attention, ...]
@@ -222,11 +224,12 @@ class Network:
     direct: Linear
 
     def logits(self, rows: Float32s, pairs: Float32s) -> Float32s:
-        """The logit of each candidate, from standardised features."""
+        """The logits of each candidate by each network, from standardised features."""
         hidden: Float32s = np.maximum(0, self.first(rows))
+        each_pair = pairs.reshape(-1, pairs.shape[2])
         for layer in self.layers:
-            hidden = layer(hidden, pairs)
-        logits: Float32s = (self.last(hidden) + self.direct(rows))[:, 0]
+            hidden = layer(hidden, each_pair)
+        logits: Float32s = (self.last(hidden) + self.direct(rows))[:, :, 0]
         return logits
 
 
@@ -236,12 +239,12 @@ class SetScorer:
 
     mean: Float32s
     spread: Float32s
-    networks: tuple[Network, ...]
+    networks: Networks
 
     def probabilities(self, given: SetInput) -> Float32s:
         """The probability that each candidate is needed: the mean of the networks' votes."""
         rows = (given.rows - self.mean) / self.spread
-        votes = [1 / (1 + np.exp(-net.logits(rows, given.pairs))) for net in self.networks]
+        votes = 1 / (1 + np.exp(-self.networks.logits(rows, given.pairs)))
         mean: Float32s = np.mean(votes, axis=0).astype(np.float32)
         return mean
 
@@ -252,7 +255,7 @@ class SetScorer:
             raise ValueError("the weights are for other features; train them anew")
         if tuple(document["pair_features"]) != PAIR_FEATURES:
             raise ValueError("the weights are for other features of pairs; train them anew")
-        networks = tuple(_network(net) for net in document["networks"])
+        networks = _networks(document["networks"])
         return cls(_array(document["mean"]), _array(document["spread"]), networks)
 
 
@@ -319,22 +322,25 @@ def shipped() -> SetScorer:
     return SetScorer.of(json.loads(text))
 
 
-def _network(given: Mapping[str, Any]) -> Network:
-    return Network(
-        _linear(given["first"]),
-        tuple(_attention(layer) for layer in given["layers"]),
-        _linear(given["last"]),
-        _linear(given["direct"]),
+def _networks(given: Sequence[Mapping[str, Any]]) -> Networks:
+    layers = zip(*(net["layers"] for net in given), strict=True)
+    first, last, direct = (
+        _linear([net[name] for net in given]) for name in ("first", "last", "direct")
     )
+    return Networks(first, tuple(map(_attention, layers)), last, direct)
 
 
-def _attention(given: Mapping[str, Any]) -> Attention:
-    parts = (_linear(given[name]) for name in ("query", "key", "value", "pair", "mix"))
-    return Attention(int(given["heads"]), *parts)
+def _attention(given: Sequence[Mapping[str, Any]]) -> Attention:
+    query, key, value, pair, mix = (
+        _linear([layer[name] for layer in given])
+        for name in ("query", "key", "value", "pair", "mix")
+    )
+    return Attention(int(given[0]["heads"]), query, key, value, pair, mix)
 
 
-def _linear(given: Mapping[str, Sequence[Any]]) -> Linear:
-    return Linear(_array(given["weights"]), _array(given["bias"]))
+def _linear(given: Sequence[Mapping[str, Sequence[Any]]]) -> Linear:
+    weights, bias = (_array([one[name] for one in given]) for name in ("weights", "bias"))
+    return Linear(weights, bias[:, None])
 
 
 def _array(values: Sequence[Any]) -> npt.NDArray[np.float32]:

@@ -103,14 +103,18 @@ class Coverage:
         With `one_partner` it is what the one that adds most does, and not all of them together.
         """
         begins, others, scores = joined.around(tables)
-        every, index = np.unique(others, return_inverse=True)
-        own = np.searchsorted(every, tables)  # every table is its own neighbour
+        there = np.zeros(len(joined), dtype=np.bool_)
+        there[others] = True
+        every, place = np.flatnonzero(there), np.cumsum(there) - 1
+        index, own = place[others], place[tables]  # every table is its own neighbour
         words, values, names = np.zeros((3, len(tables)))
         gain = np.zeros(len(tables), dtype=np.float32)
         owner = np.repeat(own, np.diff(np.append(begins, len(others))))
         added = np.zeros(len(others), dtype=np.float32)
         for terms, total in ((self._words, words), (self._values, values)):
             for weight, term in terms if len(tables) else ():
+                if not len(term.tables):
+                    continue
                 match, name_share = term.look_up(every)
                 own_match = match[own]
                 total += np.float32(weight) * own_match

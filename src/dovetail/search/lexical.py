@@ -14,7 +14,7 @@ import re
 from array import array
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from dovetail.catalog.generation import Part
 from dovetail.domain import Table, warns_off
 from dovetail.names.words import Parts, Words
 from dovetail.ports import Json
+from dovetail.search.method_cache import method_cache
 from dovetail.search.query import QueryTerm, is_unspaced, query_words, stem, stems
 from dovetail.search.slips import is_common, is_slip
 
@@ -47,6 +48,8 @@ _LENGTH = 0.4
 _WORDS, _STARTS, _TABLE, _NAMED, _LENGTHS = "words", "starts", "table", "named", "lengths"
 _TOLD = "told"
 _PARTS, _MEANT = "parts.json", "translated.json"
+# Words of questions whose meanings are kept: one question asks for each of its own three times.
+_WORDS_KEPT = 1024
 # Names whose stems are kept while an index is made: most columns are named like others.
 _NAMES_KEPT = 1 << 16
 _ARRAYS = (_STARTS, _TABLE, _NAMED, _TOLD, _LENGTHS)
@@ -178,11 +181,15 @@ class Lexical:
         postings = slice(int(self.starts[number]), int(self.starts[number + 1]))
         return int(np.count_nonzero(~self.told[postings]))
 
-    def expand(self, word: str) -> list[tuple[str, float]]:
+    @cached_property
+    def expand(self) -> Callable[[str], Sequence[tuple[str, float]]]:
         """The catalog's words that a question's may mean, and how well each fits: itself first.
 
         A year says when, and no more of what: which of several slices is meant is seen later.
         """
+        return method_cache(self._expanded, _WORDS_KEPT)
+
+    def _expanded(self, word: str) -> Sequence[tuple[str, float]]:
         if _YEAR.fullmatch(word):
             return []
         itself = [(word, 1.0)] if word in self.words else []

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.arrays import Float32s, Ints, Vectors
+from dovetail.arrays import Flags, Float32s, Ints, Vectors
 from dovetail.names.words import Parts, singular, spelled
 from dovetail.phrases import MOST_WORDS
 
@@ -235,15 +235,25 @@ class QueryTerm:
         """How well each of some tables matches; 0 for those that the term does not mean."""
         return self.look_up(tables)[0]
 
+    def means(self, tables: Ints) -> Flags:
+        """Which of some tables it means."""
+        return self._rows(tables)[1]
+
     def look_up(self, tables: Ints) -> tuple[Float32s, Float32s]:
         """The match and the share of the name of each of some tables; 0 for others."""
         if not len(self.tables):
             nothing = np.zeros(len(tables), dtype=np.float32)
             return nothing, nothing
+        (at, meant), none = self._rows(tables), np.float32(0)
+        return np.where(meant, self.match[at], none), np.where(meant, self.name_share[at], none)
+
+    def _rows(self, tables: Ints) -> tuple[Ints, Flags]:
+        """Where each of some tables stands among those that it means, and whether it does."""
+        if not len(self.tables):
+            return np.zeros(len(tables), np.int64), np.zeros(len(tables), np.bool_)
         at = np.searchsorted(self.tables, tables.astype(self.tables.dtype))
         at[at == len(self.tables)] = 0
-        meant, none = self.tables[at] == tables, np.float32(0)
-        return np.where(meant, self.match[at], none), np.where(meant, self.name_share[at], none)
+        return at, self.tables[at] == tables
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import PERSON, Description, Table, TableId, warns_off
 from dovetail.names.words import Parts
@@ -32,7 +34,9 @@ def reasons(
     bounds, names = catalog.records.bounds, catalog.records.columns["name"]
     reasons_of: list[list[str]] = []
     numbers = NumberColumns(catalog)
-    for number in tables:
+    places = np.array(tables, dtype=np.int64)
+    meanings = [(term, term.means(places).tolist()) for term in query.terms]
+    for at, number in enumerate(tables):
         start, end = bounds[number], bounds[number + 1]
         sentences = [
             f"holds {(link.meant or link.span.text)!r} in {names[int(column)].as_py()}"
@@ -40,7 +44,7 @@ def reasons(
             for column in link.columns.tolist()
             if start <= column < end and (not link.span.number or numbers.meant(column))
         ]
-        meant = [term for term in query.terms if number in term.tables]
+        meant = [term for term, means in meanings if means[at]]
         sentences += dict.fromkeys(term.note for term in meant if term.note)
         plain = [term for term in meant if not term.note]
         if plain := [term for term in plain if not shapes_speech(query.words[term.text])]:
@@ -78,7 +82,7 @@ def _by_words(
         ),
     ]
     read = [(whose, text, set(query_words(text))) for whose, text in comments if text]
-    every = (table.name, *(column.name for column in table.columns))
+    every = (table.name, *(column.name for column in table.columns)) if read else ()
     names = {word for name in every for word in stems(name, parts)}
     by_name = [term for term in terms if not read or _means(term, names)]
     if by_name:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -72,6 +73,25 @@ class Scope:
     notes: Notes = NO_NOTES
 
 
+# A cell that a question may quote: its number, its column, as a folded question has it, and itself.
+Quotable = tuple[int, int, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnTexts:
+    """What the columns of a table are called and hold, as questions are compared with it.
+
+    `headers` are the stems of each column's name. `named` are the columns by these stems, a column
+    as often as its name has the stem, and `explained` those whose comments alone have a stem. The
+    cells that a question may quote are `quotable`, by how they begin.
+    """
+
+    headers: Sequence[Sequence[str]]
+    named: Mapping[str, Sequence[int]]
+    explained: Mapping[str, Sequence[int]]
+    quotable: Mapping[str, Sequence[Quotable]]
+
+
 class Searcher:
     """Ranks the tables of a catalog by what a question says of them, within a scope.
 
@@ -97,8 +117,7 @@ class Searcher:
         representatives = None if self._logical is None else self._logical.representative
         self._noted_terms = NotedTerms(self.notes, self.places, representatives)
         self._analyse = method_cache(self._analysed, _QUERIES_KEPT)
-        self.header_stems = method_cache(self._header_stems, _TABLES_KEPT)
-        self.quotable = method_cache(self._quotable, _TABLES_KEPT)
+        self.columns = method_cache(self._columns, _TABLES_KEPT)
 
     def among(self, tables: Iterable[TableId]) -> Searcher:
         """The same search over these tables alone: no other is found, and no join to one."""
@@ -459,17 +478,25 @@ class Searcher:
         cosines: list[float] = self.index.headers.cosines(columns, query.vector).tolist()
         return cosines
 
-    def _header_stems(self, table: TableId) -> list[list[str]]:
-        """The stems of each column's name."""
-        return [stems(one.name, self.lexical.parts) for one in self.catalog[table].columns]
-
-    def _quotable(self, table: TableId) -> list[frozenset[str]]:
-        """The cells of each column that a question may quote, as a folded question has them."""
-        profile = self.catalog[table]
-        shown = (cells(profile, at) for at in range(len(profile.columns)))
-        return [
-            frozenset(one.casefold() for one in own if len(one) >= LEAST_QUOTED) for own in shown
-        ]
+    def _columns(self, table: TableId) -> ColumnTexts:
+        """What the columns of a table are called and hold."""
+        profile = self.described(table)
+        named: dict[str, list[int]] = defaultdict(list)
+        explained: dict[str, list[int]] = defaultdict(list)
+        quotable: dict[tuple[int, str], str] = {}
+        headers = [tuple(stems(one.name, self.lexical.parts)) for one in profile.columns]
+        for at, (column, header) in enumerate(zip(profile.columns, headers, strict=True)):
+            for word in header:
+                named[word].append(at)
+            for word in set(stems(column.comment)).difference(header):
+                explained[word].append(at)
+            for cell in cells(profile, at):
+                if len(cell) >= LEAST_QUOTED:
+                    quotable.setdefault((at, cell.casefold()), cell)
+        begun: dict[str, list[Quotable]] = defaultdict(list)
+        for number, ((at, text), cell) in enumerate(quotable.items()):
+            begun[text[:LEAST_QUOTED]].append((number, at, text, cell))
+        return ColumnTexts(headers, dict(named), dict(explained), dict(begun))
 
     def definitions(self, question: str) -> list[Definition]:
         """What notes say that terms of a question mean."""

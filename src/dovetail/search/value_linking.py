@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, compress
 
@@ -17,7 +17,7 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.hashing import Hashes, hash_values, text_array
 from dovetail.names.words import singular, words
-from dovetail.phrases import LEAST_PART, cell_phrases, part_phrases
+from dovetail.phrases import LEAST_PART, cell_phrases, part_phrases, word_phrases
 from dovetail.search.languages import plain
 from dovetail.search.logical import LogicalTables
 from dovetail.search.query import QueryTerm, Span, ValueLink
@@ -122,7 +122,8 @@ class ValueLinker:
             for form in other_forms(span.text)
         ]
         found = list(holders)
-        for at, (_, columns) in self._first_held(forms, cell_phrases).items():
+        hashes = cell_phrases([form for _, form in forms])
+        for at, (_, columns) in self._first_held(forms, hashes).items():
             found[at] = columns
         return found
 
@@ -138,18 +139,20 @@ class ValueLinker:
         nothing. `names` are the words that are written like names, by their places.
         """
         words = [(at, form) for at, span in enumerate(spans) for form in _parts(span.text)]
-        held = self._first_held(words, part_phrases)
+        held = self._first_held(words, part_phrases([form for _, form in words]))
         if compounds:
             pieces = [(at, piece) for at, span in enumerate(spans) for piece in _pieces(span.text)]
-            held = {**self._first_held(pieces, cell_phrases), **held}
+            wholes = cell_phrases([piece for _, piece in pieces])
+            held = {**self._first_held(pieces, wholes), **held}
         meant = list(_slips(spans, held))
-        cells = self._first_held(meant, cell_phrases)
+        as_cells, as_parts = word_phrases([word for _, word in meant])
+        cells = self._first_held(meant, as_cells)
         for at, (cell, columns) in cells.items():
             term = self._term(spans[at], columns)
             term = replace(term, weight=_SLIP * term.weight)
             yield ValueLink(spans[at], columns, term, _SLIP, cell)
-        meant = [(at, word) for at, word in meant if at not in cells]
-        slipped = self._first_held(meant, part_phrases)
+        rows = [row for row, (at, _) in enumerate(meant) if at not in cells]
+        slipped = self._first_held([meant[row] for row in rows], as_parts[rows])
         held |= slipped
         by_place = {spans[at].start: columns for at, (_, columns) in held.items()}
         for at, (part, columns) in held.items():
@@ -170,17 +173,18 @@ class ValueLinker:
                 yield ValueLink(span, columns, term, sure * _PART, meant_by)
 
     def _first_held(
-        self, forms: Sequence[tuple[int, str]], hashed: Callable[[Sequence[str]], Hashes]
+        self, forms: Sequence[tuple[int, str]], hashes: Hashes
     ) -> dict[int, tuple[str, Ints]]:
-        """For each number the first of its texts that is held, and the columns that hold it."""
+        """For each number the first of its texts that is held, by the hash of each text, and the
+        columns that hold it."""
         if not forms:
             return {}
-        index, columns = self._values.columns_holding(hashed([text for _, text in forms]))
-        ends = np.searchsorted(index, np.arange(1, len(forms)))
+        index, columns = self._values.columns_holding(hashes)
+        begins = firsts(index)
         found: dict[int, tuple[str, Ints]] = {}
-        for (at, text), holding in zip(forms, pieces(columns, ends), strict=True):
-            if len(holding):
-                found.setdefault(at, (text, holding))
+        for row, holding in zip(index[begins].tolist(), pieces(columns, begins)[1:], strict=True):
+            at, text = forms[row]
+            found.setdefault(at, (text, holding))
         return found
 
     def _with_parts(self, columns: Ints, words: Sequence[Ints]) -> Ints:
@@ -216,11 +220,11 @@ class ValueLinker:
             at for at, span in enumerate(spans) if not span.written or span.end - span.start > 1
         ]
         written = [at for at, span in enumerate(spans) if span.written]
-        hashes = [
-            cell_phrases([spans[at].text for at in phrases]),
-            hash_values(text_array([spans[at].text for at in written])),
-        ]
-        index, columns = self._values.columns_holding(np.concatenate(hashes))
+        hashes = cell_phrases([spans[at].text for at in phrases])
+        if written:
+            exact = hash_values(text_array([spans[at].text for at in written]))
+            hashes = np.concatenate([hashes, exact])
+        index, columns = self._values.columns_holding(hashes)
         span_of = np.array([*phrases, *written])[index]
         order = np.lexsort((columns, span_of))
         ends = np.searchsorted(span_of[order], np.arange(1, len(spans)))

@@ -91,8 +91,13 @@ class ValueIndex:
         indices, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for postings, number in self._postings:
             first = np.searchsorted(postings.hashes, hashes)
-            counts = np.searchsorted(postings.hashes, hashes, side="right") - first
-            index = np.repeat(np.arange(len(hashes)), counts)
+            within = np.flatnonzero(first < len(postings.hashes))
+            there = within[postings.hashes[first[within]] == hashes[within]]
+            if not len(there):
+                continue
+            first = first[there]
+            counts = np.searchsorted(postings.hashes, hashes[there], side="right") - first
+            index = np.repeat(there, counts)
             at = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(len(index))
             numbers_there = postings.column[at]
             if len(numbers_there) and int(numbers_there.max()) >= len(number):

@@ -17,11 +17,11 @@ import pyarrow as pa
 from pydantic import BaseModel
 
 from dovetail.answer.results import Answer, json_value, plain_rows
-from dovetail.api.catalog import Catalog
+from dovetail.api.catalog import Catalog, sql_prompt
 from dovetail.domain import Candidate, Chosen, JoinEdge, Kind, Table, TableId, TableSet
 from dovetail.domain.joins import surest
 from dovetail.domain.schema import ddl
-from dovetail.domain.tables import NUMBERS, with_source_names
+from dovetail.domain.tables import NUMBERS, source_name
 from dovetail.errors import DovetailError, NotFoundError
 from dovetail.serve.query_parts import QueryParts
 from dovetail.text import (
@@ -373,16 +373,18 @@ TableModel = TypeVar("TableModel", TableBrief, TableDetail)
 JoinModel = TypeVar("JoinModel", bound=JoinBrief)
 
 
-def safe(value: Any) -> Any:
-    """JSON in which every text is on one line and not too long, and every number is short."""
+def safe(value: Any, names: Mapping[str, str] | None = None) -> Any:
+    """JSON in which every text is on one line and not too long, and every number is short; with
+    the short `names` of sources, every table has that of its own beside its id."""
     if isinstance(value, str):  # first, as most of what there is
         return written_out(cut(value, _TEXT))
     if isinstance(value, float):
         return round(value, 4)
-    if isinstance(value, list | tuple):
-        return [safe(part) for part in value]
+    if isinstance(value, (list, tuple)):
+        return [safe(part, names) for part in value]
     if isinstance(value, Mapping):
-        return {key: safe(part) for key, part in value.items()}
+        shown = {key: safe(part, names) for key, part in value.items()}
+        return {**shown, **safe(source_name(value, names))} if names else shown
     return value
 
 
@@ -408,7 +410,7 @@ def find_table(catalog: Catalog, name: str) -> Table:
 
 def named(catalog: Catalog, document: Any) -> Any:
     """JSON made safe, with the short names of sources."""
-    return safe(with_source_names(document, catalog.reader.source_names))
+    return safe(document, catalog.reader.source_names)
 
 
 def ranked(
@@ -510,7 +512,7 @@ def set_json(catalog: Catalog, result: TableSet) -> TableSetDetail:
         "ddl": schema[:_SCHEMA],
         "truncated": len(schema) > _SCHEMA,
         "skeleton": sql_lines(result.skeleton),
-        "prompt": catalog.prompt(result)[:_PROMPT] if result else "",
+        "prompt": sql_prompt(schema, result.question)[:_PROMPT] if result else "",
     }
     more = {
         "nothing_fits": not result,
