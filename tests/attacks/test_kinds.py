@@ -38,5 +38,5 @@ def test_names_and_units_stay() -> None:
     sql = 'SELECT "Total Sum", INTERVAL \'7 days\' AS "in a week" FROM t'
     shown = without_literals(parse(sql, "duckdb"), "duckdb", {"total sum"})
     assert "Total Sum" in shown
-    assert "in a week" in shown
     assert "DAYS" in shown
+    assert "in a week" not in shown  # a name of the question's own may be a value
