@@ -571,7 +571,10 @@ class PairFeatures:
         Between two systems, and of a table's own numbers, it means nothing by itself."""
         begin = np.clip(self.running.begin(child, parent), 0, None)
         told = np.clip((self.running.nats(child, parent) + begin) / _MOST_FIT, 0, 1)
-        alone_tells = ((features.across == 0) | (begin > 0)) & ~self.facts.counter[child]
+        # One of two with letters before its numbers is of something else, unless they say of what.
+        alike = self.behind_letters[child] == self.behind_letters[parent]
+        alone_tells = ((features.across == 0) & alike) | (begin > 0)
+        alone_tells &= ~self.facts.counter[child]
         alone_tells |= self._twins(child, parent) > _SURE
         # A word of another language begins with any letter, by chance.
         said = np.maximum(features.name, features.prefix) > _SAID
