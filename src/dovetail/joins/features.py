@@ -147,7 +147,6 @@ class ColumnFacts:
     sparsity: Floats  # how little chance puts a number into it
     key: Floats  # how much it looks like a key
     own_key: Floats  # how far a reference to what it is called is one to its table
-    own_name: Floats  # how far it is named after its own table
     repeat: Floats  # share of its rows whose value is another's too
     few: Floats  # how far it is unique for want of rows: no key of its table, and few values
     title: Flags  # it is text that no code is, and looks like no key
@@ -190,7 +189,6 @@ class ColumnFacts:
             key=key,
             # Two children of one parent share its name too: it counts in full for the own key.
             own_key=(0.5 + 0.5 * np.minimum(2 * key, 1)) * (0.8 + 0.2 * own_name),
-            own_name=own_name,
             repeat=1 - arrays.distinct / np.maximum(arrays.filled, 1),
             few=np.clip(1 - 2 * key, 0, 1) * np.clip(1 - arrays.distinct / _FEW, 0, 1),
             title=~(arrays.number | arrays.codes) & (key < _TITLE),
