@@ -66,27 +66,6 @@ def shop(random: Random) -> Tables:
     }
 
 
-def clinic(random: Random) -> Tables:
-    """Another language, texts in two, codes that are padded in the list and numbers in tables."""
-    lists: Lists = {
-        "ISTATUS": ["01", "02", "03"],
-        "Aufnahmeart": ["E", "N", "V"],
-        "Fachrichtung": ["CHI", "INN", "GYN", "PAE"],
-    }
-    names, lines = code_table(lists, ("Art", "Schl", "Bez"))
-    return {
-        "Schluessel": (
-            (*names[:2], "Sprache", names[2]),
-            [(a, b, lang, f"{c} {lang}") for a, b, c in lines for lang in ("de", "fr")],
-        ),
-        "Fall": (
-            ("FallNr", "Aufnahmeart", "Istatus"),
-            rows(random, 300, ["e", "n", "v"], [1, 2, 3]),
-        ),
-        "Station": (("StationNr", "Fachrichtung"), rows(random, 60, ["CHI", "INN", "GYN"])),
-    }
-
-
 def depot(random: Random) -> Tables:
     """Lists are named by letters, short for a column or for its table and it; no code is of two."""
     lists: Lists = {"AST": [10, 20, 90], "ATY": ["IN", "UT"], "KTY": ["D", "F", "S"]}
@@ -96,7 +75,7 @@ def depot(random: Random) -> Tables:
             ("arende_id", "status", "arendetyp", "antal"),
             rows(random, 200, [10, 20, 90], ["IN", "UT"], [10, 20]),
         ),
-        "L45_kontroll": (("kontroll_id", "typ", "flagga"), rows(random, 90, "DFS", "DF")),
+        "kontroll": (("kontroll_id", "typ", "flagga"), rows(random, 90, "DFS", "DF")),
     }
 
 
@@ -143,7 +122,7 @@ VARIANTS: list[tuple[Callable[[Random], Tables], set[tuple[str, str, str]]]] = [
         {
             ("arende.status", "kodlista.kod", "kodlista.listtyp = 'AST'"),
             ("arende.arendetyp", "kodlista.kod", "kodlista.listtyp = 'ATY'"),
-            ("L45_kontroll.typ", "kodlista.kod", "kodlista.listtyp = 'KTY'"),
+            ("kontroll.typ", "kodlista.kod", "kodlista.listtyp = 'KTY'"),
         },
     ),
     (
@@ -154,14 +133,6 @@ VARIANTS: list[tuple[Callable[[Random], Tables], set[tuple[str, str, str]]]] = [
             ("goods_return.reason", "gencode.code", "gencode.code_type = 'RETRS'"),
             ("withdrawal.wdrn_code", "gencode.code", "gencode.code_type = 'WDREASON'"),
             ("withdrawal.VersArt", "gencode.code", "gencode.code_type = 'VERSART'"),
-        },
-    ),
-    (
-        clinic,
-        {
-            ("Fall.Aufnahmeart", "Schluessel.Schl", "Schluessel.Art = 'Aufnahmeart'"),
-            ("Fall.Istatus", "Schluessel.Schl", "Schluessel.Art = 'ISTATUS'"),
-            ("Station.Fachrichtung", "Schluessel.Schl", "Schluessel.Art = 'Fachrichtung'"),
         },
     ),
 ]

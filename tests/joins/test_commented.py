@@ -75,26 +75,8 @@ def test_names_of_tables_are_told_from_words(tmp_path: Path) -> None:
         f"erp={tmp_path / 'erp.duckdb'}", into=tmp_path / "catalog", settings=SETTINGS
     ).reader
     own, party = TableId("erp", "policy.claim"), TableId("erp", "policy.party")
-    tables = _Tables(catalog, ["", ""])
+    tables = _Tables(catalog.ids)
     assert tables.cited(own, "policy.party") == [_Citation(party, "")]
     assert tables.cited(own, "see party.id") == [_Citation(party, "id")]
     assert tables.cited(own, "the party that pays") == []
     assert tables.cited(own, "see claim") == []
-
-
-def test_a_comment_that_ends_with_what_a_key_is_called_refers_to_it(tmp_path: Path) -> None:
-    """Surgeons are numbers 1 to 40, the columns that hold them are called after what they do."""
-    file = tmp_path / "clinic.duckdb"
-    with duckdb.connect(str(file)) as connection:
-        connection.execute("CREATE TABLE ARTSTAM AS SELECT range + 1 AS KEYNUM FROM range(40)")
-        connection.execute("CREATE TABLE OKPLAN AS SELECT n AS OKNUM, n % 40 + 1 AS HFDOPR, "
-                           "n % 30 + 1 AS DUURMN FROM range(300) AS r(n)")  # fmt: skip
-        for column, comment in (
-            ("ARTSTAM.KEYNUM", "Artscode"),
-            ("OKPLAN.HFDOPR", "Hoofdoperateur (artscode)"),
-            ("OKPLAN.DUURMN", "Duur per arts in minuten"),
-        ):
-            connection.execute(f"COMMENT ON COLUMN {column} IS '{comment}'")
-    catalog = dovetail.build(file, into=tmp_path / "catalog", settings=SETTINGS)
-    (edge,) = [edge for edge in catalog.joins() if edge.right.name.endswith("ARTSTAM")]
-    assert (edge.columns, edge.evidence["comment"]) == ((("HFDOPR", "KEYNUM"),), 1.0)

@@ -157,3 +157,44 @@ def test_parts_of_keys_may_be_called_otherwise(tmp_path: Path) -> None:
         ("requires", "catalog", (("crse_numb_preq", "crse_numb"), ("subj_code_preq", "subj_code"))),
         ("answer", "section", (("crn", "crn"), ("term", "term_code"))),
     }
+
+
+@pytest.mark.parametrize(
+    ("tables", "others"),
+    [
+        # One system and two: zones are no orders, and no order's zone is one.
+        ({"picks": [("pick_id", "zone"), *((1000 + n, f"Z{n % 60 + 1}") for n in range(300))]}, {}),
+        ({"picks": [("pick_id", "door"), *((1000 + n, f"D{n % 60 + 1}") for n in range(300))]}, {}),
+        ({}, {"picks": [("pick_id", "zone"), *((1000 + n, f"Z{n % 60 + 1}") for n in range(300))]}),
+        (
+            {},
+            {
+                "picks": [
+                    ("pick_id", "order_zone"),
+                    *((1000 + n, f"Z{n % 60 + 1}") for n in range(300)),
+                ]
+            },
+        ),
+    ],
+)
+def test_a_few_numbers_after_letters_are_of_nothing_that_is_counted_alike(
+    tmp_path: Path, tables: dict[str, Rows], others: dict[str, Rows]
+) -> None:
+    orders: Rows = [("order_no", "remark"), *((n, "abc"[n % 3]) for n in range(1, 61))]
+    database(tmp_path / "shop.sqlite", {"orders": orders, **tables})
+    if others:
+        database(tmp_path / "depot.sqlite", others)
+    catalog = dovetail.build(*sorted(tmp_path.glob("*.sqlite")), into=tmp_path / "catalog")
+    assert not catalog.joins()
+
+
+def test_a_few_numbers_after_the_letters_of_a_table_are_of_it(tmp_path: Path) -> None:
+    database(
+        tmp_path / "hr.sqlite",
+        {"employees": [("employee_no", "wing"), *((n, "abc"[n % 3]) for n in range(1, 61))]},
+    )
+    picks: Rows = [("pick_id", "picker"), *((1000 + n, f"E{n % 60 + 1}") for n in range(300))]
+    database(tmp_path / "depot.sqlite", {"picks": picks})
+    catalog = dovetail.build(*sorted(tmp_path.glob("*.sqlite")), into=tmp_path / "catalog")
+    (edge,) = catalog.joins()
+    assert (edge.columns, edge.transform) == ((("picker", "employee_no"),), "prefix")

@@ -2,10 +2,9 @@
 
 `codes (type, code, text)` says what statuses, kinds and terms mean. A code by itself is no key of
 it, with the type it is. A column refers to the list that holds its values and that it is named
-after, by itself or behind its table: `orders.status` to the list `ORDER_STATUS`. Where names prove
-two lists of a table, values tell more: texts that one list of it holds, and no second. In one
-schema types may be short for such names: `OST`. Only tables whose codes are called nothing but
-codes, or whose types read like names of columns, are read.
+after, by itself or behind its table: `orders.status` to the list `ORDER_STATUS`. In one schema
+types may be short for such names: `OST`. Only tables whose codes are called nothing but codes, or
+whose types read like names of columns, are read.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ import pyarrow as pa
 
 from dovetail.arrays import Ints, sorted_distinct, spans
 from dovetail.domain import JoinEdge, TableId
-from dovetail.domain.sql import CASE, ZEROS, literal, transformed_text
+from dovetail.domain.sql import literal
 from dovetail.domain.tables import masked_kinds
 from dovetail.hashing import Hashes, hash_values
-from dovetail.joins.columns import ColumnArrays, TableColumns, ValueSets, edge_of
+from dovetail.joins.columns import ColumnArrays, TableColumns, edge_of
 from dovetail.joins.features import WEIGHTS
 from dovetail.joins.rows import RowQuestions, RowReader, combine_columns
 from dovetail.names.references import is_short_for, refers
@@ -33,7 +32,6 @@ from dovetail.names.words import (
     core,
     counts,
     identifies,
-    is_language,
     is_position,
     plain,
     words,
@@ -46,19 +44,14 @@ _FEWEST_ROWS, _MOST_ROWS, _MOST_COLUMNS, _MOST_CODES = 6, 20_000, 16, 3
 _WHOLE = 0.98
 # Examples of types that read like names of columns, and the letters that these have in common.
 _LIKE_NAMES, _LETTERS = 2, 4
-# Languages that a code has a text in, at most.
-_LANGUAGES = 10
 # Values of a column that refers to a list, and the share of its rows that the list must hold.
 _MOST_VALUES, _HELD = 200, 0.9
-# How far a column is named after its list, and lists of a table by name for values to tell more.
-_NAMED, _PROVED = 0.6, 2
-# The same by a list whose name is short: for the column, or for its table and the column, or for
-# the last words of both.
-_SHORT, _SHORT_FOR, _MADE_OF = re.compile("[a-z]{2,8}"), 0.7, 0.65
+# How far a column is named after its list, at least, and how far by one whose name is short: for
+# the column, or for its table and the column, or for the last words of both.
+_NAMED, _SHORT = 0.6, re.compile("[a-z]{2,8}")
+_SHORT_FOR, _MADE_OF = 0.7, 0.65
 # The share of a list that a column uses whose table is of another schema than the list.
 _USED = 0.8
-# Values that do not tell a list by themselves; twice as many do.
-_FEW = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +66,14 @@ class _List:
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """A column and a list that holds so many of its rows, after a transform: how far the one is
-    named after the other, how far values tell it, and the share of the list that the column uses.
-    """
+    """A column and a list that holds so many of its rows: how far the one is named after the other,
+    and the share of the list that the column uses."""
 
     column: int
     list: _List
     rows: int
-    transform: str
+    used: float
     name: float = 0.0
-    value: float = 0.0
-    used: float = 0.0
 
 
 def with_code_tables(
@@ -172,7 +162,6 @@ class _Finder:
         """Columns that may be codes beside types, which read like names or do not: called so, or
         the next, come first."""
         arrays, rows = self.arrays, int(self.arrays.filled[kind])
-        many = _LANGUAGES if self._languages(kind) else 1
         codes = [
             column
             for column in columns
@@ -181,53 +170,34 @@ class _Finder:
                 not arrays.unique[column]
                 or (kind < column and (named or self._is_bare_code(column)))
             )
-            and not is_language(arrays.name[column])
-            and int(arrays.distinct[column]) * int(arrays.distinct[kind]) * many >= rows
+            and int(arrays.distinct[column]) * int(arrays.distinct[kind]) >= rows
         ]
         codes.sort(key=lambda c: (not identifies(arrays.name[c]), c < kind, abs(c - kind)))
         return codes[:_MOST_CODES]
 
-    def _languages(self, column: int) -> list[int]:
-        """The columns of the same table that are called languages."""
-        own = self.columns.of[int(self.arrays.table[column])]
-        return [each for each in own if is_language(self.arrays.name[each])]
-
     def asked(self, pairs: Sequence[tuple[int, int]]) -> Json:
         """The question of which lists a table holds."""
-        arrays, (kind, _) = self.arrays, pairs[0]
-        table = arrays.ids[int(arrays.table[kind])]
+        arrays = self.arrays
+        table = arrays.ids[int(arrays.table[pairs[0][0]])]
         return {
             "table": [table.source, table.name],
             "pairs": [arrays.position[list(pair)].tolist() for pair in pairs],
-            "languages": arrays.position[self._languages(kind)].tolist(),
         }
 
     def matches(self, source: str, lists: Sequence[_List]) -> Iterator[_Match]:
         """The list that each column of a source refers to, of those that refer to one."""
-        matches = self._named([match for held in self._held(source, lists) for match in held])
-        by_name: dict[int, set[str]] = defaultdict(set)
         by_column: dict[int, list[_Match]] = defaultdict(list)
-        for match in matches:
-            by_column[match.column].append(match)
+        for match in self._named(self._held(source, lists)):
             if match.name >= _NAMED:
-                by_name[match.list.code].add(match.list.name)
-        for column, every in by_column.items():
-            told = self._alone_holds(column)
-            tables = [match.list.code for match in every]
-            possible = [
-                replace(match, value=told * (tables.count(match.list.code) == 1))
-                for match in every
-                if match.name >= _NAMED or (told and len(by_name[match.list.code]) >= _PROVED)
-            ]
-            best = max(possible, key=self._order, default=None)
-            if best is not None and self._logit(best) > 0:
+                by_column[match.column].append(match)
+        for possible in by_column.values():
+            best = max(possible, key=self._order)
+            if self._logit(best) > 0:
                 yield best
 
-    def _held(self, source: str, lists: Sequence[_List]) -> Iterator[list[_Match]]:
-        """The lists that hold nearly all rows of each column, at the lowest rung that finds any."""
+    def _held(self, source: str, lists: Sequence[_List]) -> list[_Match]:
+        """Columns with the lists that hold nearly all of their rows."""
         arrays = self.arrays
-        passes = arrays.values.passes
-        stored = passes.values
         of_source = np.array([table.source == source for table in arrays.ids], dtype=np.bool_)
         may = of_source[arrays.table] & arrays.children & (arrays.distinct <= _MOST_VALUES)
         may &= (arrays.distinct > 1) & ~arrays.period & ~(arrays.first & arrays.unique)
@@ -238,29 +208,22 @@ class _Finder:
             if not (counts(names[child]) or is_position(names[child]))
         ]
         tables = arrays.table[[each.code for each in lists]]
-        for transform in ("", CASE, ZEROS):
-            hashes, number = _index(lists, transform)
-            rest = []
-            for child in children:
-                sets = np.array([stored.forms_of(child).get(transform, child)])
-                values = ValueSets(passes, sets)
-                start, end = (np.searchsorted(hashes, values[0], s) for s in ("left", "right"))
-                which = number[spans(start, end)]
-                rows = np.repeat(values.counts(0), end - start)
-                found = np.bincount(which, rows, minlength=len(lists)).astype(np.int64)
-                enough = found >= _HELD * arrays.filled[child]
-                enough &= tables != arrays.table[child]
-                if enough.any():
-                    at = np.flatnonzero(enough).tolist()
-                    used = np.bincount(which, minlength=len(lists))
-                    yield [
-                        _Match(child, of, int(found[n]), transform, used=used[n] / len(of.codes))
-                        for n in at
-                        for of in [lists[n]]
-                    ]
-                else:
-                    rest.append(child)
-            children = rest
+        hashes, number = _index(lists)
+        found: list[_Match] = []
+        for child in children:
+            values = arrays.values[child]
+            start, end = (np.searchsorted(hashes, values, side) for side in ("left", "right"))
+            which = number[spans(start, end)]
+            rows = np.repeat(arrays.values.counts(child), end - start)
+            held = np.bincount(which, rows, minlength=len(lists)).astype(np.int64)
+            used = np.bincount(which, minlength=len(lists))
+            enough = (held >= _HELD * arrays.filled[child]) & (tables != arrays.table[child])
+            found += [
+                _Match(child, of, int(held[at]), used[at] / len(of.codes))
+                for at in np.flatnonzero(enough).tolist()
+                for of in [lists[at]]
+            ]
+        return found
 
     def _named(self, matches: Sequence[_Match]) -> list[_Match]:
         """The same, with how far each column is named after the list: by itself, where the list has
@@ -296,13 +259,6 @@ class _Finder:
         ends = ((*about[start:], *called) for start in range(1, len(about)))
         return _MADE_OF * any(is_short_for(letters, name) for name in ends)
 
-    def _alone_holds(self, column: int) -> float:
-        """How far it tells a list that it alone holds the texts of a column: Y and N, letters and
-        numbers are in many."""
-        if self.arrays.number[column] or any(len(text) < 2 for text in self.examples[column]):
-            return 0.0
-        return min(max(int(self.arrays.distinct[column]) - _FEW, 0) / _FEW, 1.0)
-
     def _order(self, match: _Match) -> tuple[float, ...]:
         """The best list comes last: of no copy, the surest, the shortest."""
         table = self.arrays.ids[int(self.arrays.table[match.list.code])]
@@ -311,8 +267,7 @@ class _Finder:
 
     def _logit(self, match: _Match) -> float:
         w, filled = WEIGHTS, int(self.arrays.filled[match.column])
-        logit = w.prior + w.name * match.name + w.value * match.value * (2 - match.name) + w.key
-        return logit - w.orphan * (1 - match.rows / filled) - w.transform * bool(match.transform)
+        return w.prior + w.name * match.name + w.key - w.orphan * (1 - match.rows / filled)
 
     def edge(self, match: _Match) -> JoinEdge:
         """The edge of a column to its list."""
@@ -326,9 +281,7 @@ class _Finder:
                 "conditional": 1.0,
                 "row_containment": match.rows / int(arrays.filled[column]),
                 "name": match.name,
-                "value": match.value,
             },
-            transform=match.transform,
             when=(arrays.name[types], literal(match.list.name)),
             when_right=True,
         )
@@ -339,11 +292,10 @@ def _head(name: Words) -> str:
     return name[-1][:_LETTERS] if name else ""
 
 
-def _index(lists: Sequence[_List], transform: str) -> tuple[Hashes, Ints]:
-    """The hashes of all codes after a transform, sorted, and the number of the list of each."""
-    folded = [[transformed_text(transform, code) for code in each.codes] for each in lists]
-    hashes = hash_values(pa.array([code for codes in folded for code in codes], pa.string()))
-    number = np.repeat(np.arange(len(lists)), [len(codes) for codes in folded])
+def _index(lists: Sequence[_List]) -> tuple[Hashes, Ints]:
+    """The hashes of all codes, sorted, and the number of the list of each."""
+    hashes = hash_values(pa.array([code for each in lists for code in each.codes], pa.string()))
+    number = np.repeat(np.arange(len(lists)), [len(each.codes) for each in lists])
     order = np.argsort(hashes, kind="stable")
     return hashes[order], number[order]
 
@@ -351,13 +303,13 @@ def _index(lists: Sequence[_List], transform: str) -> tuple[Hashes, Ints]:
 def code_lists(rows: RowReader, question: Json) -> list[list[tuple[str, list[str]]]]:
     """The lists of a table by each pair of columns that may be types and codes: by type, the codes.
 
-    None where the two, and languages, are no key of it.
+    None where the two are no key of it.
     """
-    table, languages = TableId(*question["table"]), question["languages"]
+    table = TableId(*question["table"])
     answer: list[list[tuple[str, list[str]]]] = []
     for pair in question["pairs"]:
         answer.append([])
-        hashes = rows.read(table, [*pair, *languages])
+        hashes = rows.read(table, pair)
         if hashes is None:
             continue
         key = combine_columns(hashes)
@@ -365,7 +317,7 @@ def code_lists(rows: RowReader, question: Json) -> list[list[tuple[str, list[str
             continue
         types, codes = rows.texts(table, pair)
         by_type: dict[str, set[str]] = defaultdict(set)
-        for kind, code in zip(*hashes[:2].tolist(), strict=True):
+        for kind, code in zip(*hashes.tolist(), strict=True):
             if kind in types and code in codes:
                 by_type[types[kind]].add(codes[code])
         answer[-1] = [(kind, sorted(of)) for kind, of in sorted(by_type.items()) if len(of) > 1]

@@ -93,6 +93,7 @@ _PER_COLUMN = (
     *("table", "position", "first", "number", "text", "filled", "distinct", "unique", "key"),
     *("low", "high", "period", "days", "codes", "words"),
 )
+_TEXTS = ("name", "called", "prefix", "column_labels")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +149,21 @@ class ColumnArrays:
     def take(self, columns: Ints) -> ColumnArrays:
         """Some of the columns, of all tables."""
         some: dict[str, Any] = {name: getattr(self, name)[columns] for name in _PER_COLUMN}
-        for name in ("name", "called", "prefix", "column_labels"):
+        for name in _TEXTS:
             if (texts := getattr(self, name)) is not None:
                 some[name] = [texts[column] for column in columns.tolist()]
         return replace(self, values=self.values.take(columns), **some)
+
+    def followed_by(self, others: ColumnArrays) -> ColumnArrays:
+        """The columns, and after them others of the same passes."""
+        both: dict[str, Any] = {
+            name: np.append(getattr(self, name), getattr(others, name)) for name in _PER_COLUMN
+        }
+        for name in _TEXTS:
+            if (texts := getattr(self, name)) is not None:
+                both[name] = [*texts, *getattr(others, name)]
+        numbers = np.append(self.values.numbers, others.values.numbers)
+        return replace(self, values=ValueSets(self.values.passes, numbers), **both)
 
     @property
     def tables(self) -> Ints:

@@ -18,7 +18,7 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, Table, TableId
 from dovetail.joins.edges import in_order, shifted
 from dovetail.joins.queried import in_normal_form, stated_edge
-from dovetail.names.words import Words, core, counts, identifies
+from dovetail.names.words import counts
 
 # Evidence: the comment on the column names the table.
 COMMENT = "comment"
@@ -29,8 +29,6 @@ _NAMED = 4.0
 _BORNE_OUT = 0.9
 # Tables of one name beyond which it names none of them.
 _MOST = 3
-# Words of a comment that is the name of a key, at most; and what stands around a remark.
-_LABEL, _REMARKS = 3, re.compile(r"[(),;:]")
 # Names with dots in them.
 _TOKEN = re.compile(r"[^\W_][\w$#]*(?:\.[\w$#]+)*")
 # Characters before a name in which words may point at it; these, with what may stand between.
@@ -52,30 +50,14 @@ class _Citation:
 
 
 class _Tables:
-    """The tables of a catalog by their names, with and without a schema, and by what the comment on
-    the first column calls their key."""
+    """The tables of a catalog by their names, with and without a schema."""
 
-    def __init__(self, catalog: CatalogReader, comments: Sequence[str | None]) -> None:
+    def __init__(self, ids: Iterable[TableId]) -> None:
         self._by_name: dict[str, list[TableId]] = defaultdict(list)
-        self._by_label: dict[tuple[str, Words], list[TableId]] = defaultdict(list)
-        self._key: dict[TableId, str] = {}
-        columns, starts = catalog.records.columns, catalog.records.bounds.tolist()
-        for table, first in zip(catalog.ids, starts, strict=False):
+        for table in ids:
             name = table.name.casefold()
             for known in {name, name.rpartition(".")[2]}:
                 self._by_name[known].append(table)
-            label = comments[first] if first < len(comments) else ""
-            called = core(label) if label and len(label.split()) <= _LABEL else ()
-            if called and identifies(label or "") and columns["unique"][first].as_py():
-                self._by_label[table.source, called].append(table)
-                self._key[table] = columns["name"][first].as_py()
-
-    def labelled(self, own: TableId, comment: str) -> list[_Citation]:
-        """The tables of the same source whose key a comment ends with, or a remark in it."""
-        said = [core(part) for part in _REMARKS.split(comment) if part.strip()]
-        ends = {called[-length:] for called in said for length in range(1, _LABEL + 1)}
-        tables = [t for end in sorted(ends) for t in self._by_label.get((own.source, end), ())]
-        return [_Citation(table, self._key[table]) for table in self._near(own, tables)]
 
     def cited(self, own: TableId, comment: str) -> list[_Citation]:
         """The other tables that a comment on a column of a table names."""
@@ -131,15 +113,11 @@ def with_comments(catalog: CatalogReader, edges: Sequence[JoinEdge]) -> Sequence
 def _citations(catalog: CatalogReader) -> Iterator[tuple[tuple[TableId, str], list[_Citation]]]:
     """The tables that the comments on columns name, by column."""
     names, (_, comments) = catalog.records.columns["name"].to_pylist(), written_texts(catalog)
-    tables, bounds = None, catalog.records.bounds.tolist()
+    tables, bounds = _Tables(catalog.ids), catalog.records.bounds.tolist()
     for table, start, end in zip(catalog.ids, bounds, bounds[1:], strict=False):
-        for at in range(start, end):
-            if not comments[at] or counts(names[at]):
-                continue
-            tables = tables or _Tables(catalog, comments)
-            cited = tables.cited(table, comments[at]) or tables.labelled(table, comments[at])
-            if cited:
-                yield (table, names[at]), cited
+        for name, comment in zip(names[start:end], comments[start:end], strict=True):
+            if comment and not counts(name) and (cited := tables.cited(table, comment)):
+                yield (table, name), cited
 
 
 def _citation_of(

@@ -14,7 +14,6 @@ from dovetail.arrays import Encoded, Flags, Floats, Ints, firsts
 from dovetail.joins.candidates import Candidates
 from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.features import WEIGHTS, Features, ranks
-from dovetail.names.references import ROLE
 from dovetail.names.table_name import TableName, entity
 from dovetail.names.words import plain, words
 
@@ -30,9 +29,6 @@ _MEMBER = 0.5
 # The share of a child's rows that a parent lacks, from which on it is no master where another key
 # has most of these.
 _LACKS, _MOST_OF_THEM = 0.01, 0.9
-# How far words must name a parent for others that nothing names to be none, and what values say
-# that speak for themselves.
-_NAMED, _PROVED = 0.5, 0.5
 # What the competitors of a join weigh, at most, for it to say that two tables are of one database;
 # tables that make a database, and those that make one which others do not join by chance.
 _CLEAR, _SEVERAL, _MANY = 0.7, 2, 3
@@ -51,26 +47,24 @@ def score_jointly(
     Slices of one table do not refer to each other, whatever numbers they have in common.
     """
     left, right = arrays.table[candidates.child], arrays.table[candidates.parent]
-    rank = ranks(features, logit, rung) - WEIGHTS.complete * lacking(arrays, candidates)
+    rank = ranks(features, logit) - WEIGHTS.complete * lacking(arrays, candidates)
     # Between systems the longer list is the master, whatever the other one lacks of it.
     short = WEIGHTS.complete * features.orphan * bool(arrays.thresholds.sources)
-    kept = (WEIGHTS.master - WEIGHTS.original) * features.copy
-    backward = backwards(arrays, candidates, rank - short + kept)
+    backward = backwards(arrays, candidates, rank - short)
     versions = same_thing(arrays, left, right)
     slots = [bool(TableName.parse(table.name).slots) for table in arrays.ids]
     dated = np.array(slots, dtype=np.bool_)
     slices = versions & dated[left] & dated[right]
+    penalty: Floats = np.where(backward | slices, WEIGHTS.turned, 0.0)
     if arrays.thresholds.sources:
-        own = np.where(versions | backward, -np.inf, rank)
-        versions |= satellites(arrays, candidates, own, logit, features, rung)
-        versions |= unnamed(candidates, features) | _beheaded(candidates, features, logit, rung)
+        versions |= satellites(arrays, candidates, rank - penalty, logit, features, rung)
+        versions |= _beheaded(candidates, features, logit, rung)
 
     def logits(penalty: Floats) -> tuple[Floats, Floats]:
         competitors: Floats = competition(arrays, candidates, rank - penalty, versions)
         competitors = np.round(competitors, 9)
         return np.round(logit - penalty - WEIGHTS.competitor * competitors, 9), competitors
 
-    penalty: Floats = np.where(backward | slices, WEIGHTS.turned, 0.0)
     total, competitors = logits(penalty)
     if not arrays.thresholds.sources:
         database = np.arange(len(arrays.ids))
@@ -194,7 +188,7 @@ def satellites(
     child, parent, count = candidates.child, candidates.parent, len(arrays)
     order = np.lexsort((parent, -rank, child))
     order = order[firsts(child[order])]
-    order = order[(logit[order] > 0) & np.isfinite(rank[order])]
+    order = order[logit[order] > 0]
     master = np.full(count, -1, dtype=np.int64)
     master[child[order]] = parent[order]
     pairs = child * count + parent
@@ -205,9 +199,6 @@ def satellites(
     other = by_pair[at] if len(by_pair) else by_pair
     source = Encoded.of([table.source for table in arrays.ids]).codes[arrays.table]
     near = (source[master[parent]] == source[parent]) | (source[child] != source[parent])
-    holds = candidates.rows[other] >= _AS_MANY * candidates.rows
-    flags: Flags = (master[parent] >= 0) & (pairs[other] == wanted) & holds
-    flags &= (logit[other] > 0) | (logit[other] >= logit)
     named = (features.name[other] >= features.name) | (features.copy > features.copy[other])
     member: Flags = near & named & (rung[other] <= rung)
     # A parent that lacks rows which that master has is none itself: it holds the codes of another
@@ -215,17 +206,9 @@ def satellites(
     lacks = features.orphan - features.orphan[other]
     member |= (lacks > _LACKS) & (lacks >= _MOST_OF_THEM * features.orphan)
     member |= (features.key < _MEMBER) & (features.key[other] > features.key)
-    flags &= member
-    return flags
-
-
-def unnamed(candidates: Candidates, features: Features) -> Flags:
-    """Which candidates nothing names and values hardly tell, where words name another one."""
-    named = np.zeros(int(candidates.child.max(initial=-1)) + 1)
-    words = np.where(features.name == ROLE, 0.0, features.name)
-    np.maximum.at(named, candidates.child, words)
-    silent: Flags = (features.name == 0) & (features.value < _PROVED)
-    return silent & (named[candidates.child] >= _NAMED)
+    holds = candidates.rows[other] >= _AS_MANY * candidates.rows
+    flags: Flags = (master[parent] >= 0) & (pairs[other] == wanted) & holds & member
+    return flags & ((logit[other] > 0) | (logit[other] >= logit))
 
 
 def _beheaded(candidates: Candidates, features: Features, logit: Floats, rung: Floats) -> Flags:

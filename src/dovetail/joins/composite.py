@@ -25,7 +25,7 @@ from dovetail.joins.features import WEIGHTS
 from dovetail.joins.rows import RowQuestions, RowReader, row_tuples
 from dovetail.names.references import refers
 from dovetail.names.table_name import entity
-from dovetail.names.words import Words, core, is_position, words
+from dovetail.names.words import Words, core, words
 from dovetail.ports import Json
 
 # A name that more columns share than this says nothing of which of them belong together.
@@ -67,8 +67,7 @@ class CompositeKeys:
     The parent has no key column, and one part names it, for two children of the same parents
     share their keys too. It is the likelier the parent if it is the only one: where several tables
     hold the same columns, the one they are a key of is what the others refer to. Within one source
-    the only one needs no name, if the values of the columns together are beyond chance; but what is
-    numbered under the same parent (line 1, 2, 3) may be two things.
+    the only one needs no name, if the values of the columns together are beyond chance.
     """
 
     arrays: ColumnArrays
@@ -87,7 +86,6 @@ class CompositeKeys:
                 _holds_all(edge)
                 and wholly[_referring(edge)] == 1
                 and bool(self.arrays.thresholds.sources)
-                and "numbered" not in edge.evidence
             ):
                 yield _raised(edge, _ONLY)
             else:
@@ -99,12 +97,10 @@ class CompositeKeys:
         answers = self.rows.ask(composite, [self._question(*pair) for pair in pairs])
         if not any(answers):
             return
-        conventions = self.arrays.conventions()
         named = self._named_after(pairs)
-        for ((child, parent), parts), keys in zip(pairs, answers, strict=True):
-            convention = float(conventions[child] @ conventions[parent])
+        for (_, parts), keys in zip(pairs, answers, strict=True):
             edges = [
-                self._edge([parts[number] for number in numbers], counts, convention, named)
+                self._edge([parts[number] for number in numbers], counts, named)
                 for *numbers, a, b, c, d in keys
                 for counts in [_Counts(a, b, c, d)]
             ]
@@ -244,7 +240,6 @@ class CompositeKeys:
         self,
         parts: Sequence[Part],
         counts: _Counts,
-        convention: float,
         named: Mapping[Part, float],
     ) -> JoinEdge:
         """The edge by some columns together."""
@@ -254,15 +249,13 @@ class CompositeKeys:
         share = counts.found / counts.references
         name = max(named[column, parent] for column in own)
         value = self._value(keys, counts.key, counts.distinct)
-        logit = self._logit(name, value, convention, share)
+        logit = self._logit(name, value, share)
         evidence = {
             "composite": float(len(parts)),
             "row_containment": share,
             "name": name,
             "value": value,
         }
-        if any(is_position(arrays.called[column]) for column in own):
-            evidence["numbered"] = 1.0
         kind = "1:1" if counts.distinct == counts.references else "n:1"
         return edge_of(arrays, parts, logit, counts.found, evidence, cardinality=kind)
 
@@ -272,10 +265,10 @@ class CompositeKeys:
         nats = -np.log(min(key_size / room, 1.0)) * min(distinct, 2)
         return min(float(nats) / WEIGHTS.proof, 1.0)
 
-    def _logit(self, name: float, value: float, convention: float, share: float) -> float:
+    def _logit(self, name: float, value: float, share: float) -> float:
         w = WEIGHTS
         logit = w.prior + w.name * name + w.value * value * (2 - name) + w.key * (name > 0)
-        logit += w.convention * (convention - 0.5) - w.orphan * (1 - share)
+        logit -= w.orphan * (1 - share)
         return min(logit, 0.0) if name == 0 else logit
 
 

@@ -1,21 +1,17 @@
-"""Conditional and mixed keys: columns that refer to one table in some rows, to another in others.
+"""Conditional keys: columns that refer to one table in some rows, to another in others.
 
 `ref_id` is an invoice where `ref_type` is 1, and an order where it is 2. No key holds the column,
 several hold it together, and a column of few values splits the rows so that each part is in one of
 them. Ids 1..n are in every longer sequence of ids, so there the split must be named: `post`,
 `App\\Photo` and the tables `posts` and `photos`. Only columns that no single key explains are
 looked at, and rows are read where the keys together may explain one.
-
-Where no column decides, values may: codes of two systems in one column are each in one master. Such
-an edge needs no condition, as other rows find no partner by it; its match rate is the share that it
-explains.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -53,8 +49,6 @@ _LEAST_ROWS, _MOST_OF_OTHERS = 0.5, 0.5
 _LETTERS = re.compile("[a-z]{3,5}")
 # Parts of fewer rows are noise.
 _FEWEST_ROWS = 3
-# Codes that no chance puts into a master, and the share of those it holds that another has, too.
-_CODES, _OVERLAP = 10, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +88,12 @@ def with_conditional_keys(
         for edge in finder.edges(question, splits)
     ]
     explained = {(edge.left, edge.columns[0][0]) for edge in found}
-    mixed = finder.mixed(explained)
-    several = {(edge.left, edge.columns[0][0]) for edge in mixed}
     kept = [
         edge
         for edge in edges
-        if len(edge.columns) > 1
-        or (edge.left, edge.columns[0][0]) not in explained | several
-        or ((edge.left, edge.columns[0][0]) in several and finder.explains_rest(edge))
+        if len(edge.columns) > 1 or (edge.left, edge.columns[0][0]) not in explained
     ]
-    return [*kept, *found, *mixed]
+    return [*kept, *found]
 
 
 @dataclass(frozen=True)  # no slots: what is worked out once is kept
@@ -179,23 +169,6 @@ class _Finder:
             dtype=np.int64,
         )
 
-    def explains_rest(self, edge: JoinEdge) -> bool:
-        """Whether an edge surely explains some rows of a column, after a transform."""
-        some = edge.evidence.get("row_containment", 0.0) < 1 - _ADDED
-        return edge.score > 0.5 and bool(edge.transform) and some
-
-    @cached_property
-    def _after_transform(self) -> dict[int, float]:
-        """The share of a column's rows that a sure edge explains after a transform, of such as
-        leave others."""
-        return {
-            self.columns.find(self.columns.place[edge.left], edge.columns[0][0]): edge.evidence[
-                "row_containment"
-            ]
-            for edge in self.known
-            if len(edge.columns) == 1 and self.explains_rest(edge)
-        }
-
     @cached_property
     def _holding(self) -> dict[int, list[int]]:
         """The keys that together hold a column and none of which does, by a sample of its rows."""
@@ -222,9 +195,7 @@ class _Finder:
             every, number = np.unique(holders, return_inverse=True)
             share = np.bincount(number, rows[of]) / rows.sum()
             together = rows[np.unique(of)].sum() / rows.sum()
-            rest = self._after_transform.get(child, 0.0)
-            more = together - share.max() >= _ADDED or rest >= _ADDED
-            if together + rest >= _TOGETHER and together >= _ADDED and more:
+            if together >= _TOGETHER and together - share.max() >= _ADDED:
                 order = np.lexsort((every, -share))[:_MOST_KEYS]
                 found[child] = every[order].tolist()
         return found
@@ -387,73 +358,10 @@ class _Finder:
             values = sorted(part.text if number else literal(part.text) for part in parts)
             evidence = {"conditional": 1.0, "row_containment": found / rows}
             when = (arrays.name[split], *values)
-            yield self._edge((column, key), logit, found, evidence, when)
-
-    def _edge(
-        self,
-        pair: tuple[int, int],
-        logit: float,
-        rows: int,
-        evidence: Mapping[str, float],
-        when: tuple[str, ...] = (),
-    ) -> JoinEdge:
-        unique = self.arrays.unique
-        kind = cardinality(bool(unique[pair[0]]), bool(unique[pair[1]]))
-        return edge_of(self.arrays, [pair], logit, rows, evidence, cardinality=kind, when=when)
-
-    def mixed(self, explained: Collection[tuple[TableId, str]]) -> list[JoinEdge]:
-        """The edges of columns of codes, but for those that are `explained`, whose values are each
-        in one of several masters."""
-        arrays, w = self.arrays, WEIGHTS
-        edges: list[JoinEdge] = []
-        referring = {(edge.left, edge.columns[0][0]) for edge in self.known if edge.score > 0.5}
-        for child, keys in self._holding.items():
-            table = arrays.ids[int(arrays.table[child])]
-            if (table, arrays.name[child]) in explained or not arrays.codes[child]:
-                continue
-            codes = [
-                key
-                for key in keys
-                if arrays.codes[key]
-                and (
-                    bool(arrays.first[key] and arrays.unique[key])
-                    or (arrays.ids[int(arrays.table[key])], arrays.name[key]) not in referring
-                )
-            ]
-            masters = self._masters(_Question(child, (), codes))
-            total = sum(rows for _, rows in masters) / int(arrays.filled[child])
-            rest = self._after_transform.get(child, 0.0)
-            total += rest
-            if len(masters) + bool(rest) < 2 or not _INSIDE <= total <= 1 + _ADDED:
-                continue
-            logit = w.prior + w.name - w.orphan * (1 - total)
-            for key, rows in masters:
-                nats = logit + w.key * float(arrays.first[key])
-                evidence = {"mixed": 1.0, "row_containment": rows / int(arrays.filled[child])}
-                edges.append(self._edge((child, key), nats, rows, evidence))
-        return edges
-
-    def _masters(self, question: _Question) -> list[tuple[int, int]]:
-        """The keys that hold the values of a column, each some that no other does, with the rows;
-        none where they overlap."""
-        arrays, child = self.arrays, question.column
-        own, rows = arrays.values[child], arrays.values.counts(child)
-        held = np.array([found_in(own, arrays.values[key]) for key in question.parents])
-        rest = np.ones(len(own), dtype=np.bool_)
-        masters: list[tuple[int, int]] = []
-        while len(held):
-            more = (held & rest) @ rows
-            enough = np.flatnonzero(more >= max(0.98 * more.max(), _ADDED * rows.sum())).tolist()
-            if not enough:
-                break
-            best = max(enough, key=lambda at: self._better(question, at))
-            known = np.count_nonzero(held[best] & ~rest)
-            if np.count_nonzero(held[best] & rest) < _CODES or known > _OVERLAP * held[best].sum():
-                return []
-            masters.append((question.parents[best], int(more[best])))
-            rest &= ~held[best]
-        about = {entity(arrays.ids[int(arrays.table[key])].name) for key, _ in masters}
-        return masters if len(about) == len(masters) else []
+            kind = cardinality(bool(arrays.unique[column]), bool(arrays.unique[key]))
+            yield edge_of(
+                arrays, [(column, key)], logit, found, evidence, cardinality=kind, when=when
+            )
 
 
 def split_rows(rows: RowReader, question: Json) -> list[list[list[object]]]:

@@ -18,10 +18,10 @@ from dovetail.components import Components
 from dovetail.domain import DeclaredKeys, DomainColumn, JoinEdge, KeyDomain, TableId
 from dovetail.domain.sql import CUT, PREFIX, PUNCTUATED, ZEROS, rung, transformed_text
 from dovetail.hashing import Hashes, hash_values
-from dovetail.joins.parts import merged, whole_of
+from dovetail.joins.parts import find_parts, merged, whole_of
 from dovetail.names.references import refers
-from dovetail.names.table_name import TableName, entity
-from dovetail.names.words import ID_WORDS, PREPOSITIONS, core, plain, plural, words
+from dovetail.names.table_name import entity
+from dovetail.names.words import ID_WORDS, PREPOSITIONS, core, plural, words
 
 # A column by its table and name.
 _Column = tuple[TableId, str]
@@ -38,7 +38,7 @@ class KeyDomains:
         children = [(edge.left, edge.columns[0][0]) for edge in sure]
         keys = [(edge.right, edge.columns[0][1]) for edge in sure]
         self._catalog = catalog
-        self._parts = _parts(catalog.values, dict.fromkeys(keys))
+        self._parts = _parts(catalog, dict.fromkeys(keys))
         together = ((part, parts[0]) for part, parts in self._parts.items())
         ends = chain(zip(keys, children, strict=True), together)
         groups = Components([*children, *keys], ends).groups()
@@ -143,21 +143,20 @@ def _key(edge: JoinEdge) -> _Column:
     return edge.right, edge.columns[0][1]
 
 
-def _parts(values: StoredValues, keys: Iterable[_Column]) -> dict[_Column, tuple[_Column, ...]]:
+def _parts(catalog: CatalogReader, keys: Iterable[_Column]) -> dict[_Column, tuple[_Column, ...]]:
     """Of some keys those of tables in parts, each with the keys of all parts, the first part's
-    first: parts have one name but for dates in it, and each another share of the keys."""
-    alike: dict[object, list[_Column]] = defaultdict(list)
-    for table, name in sorted(keys):
-        parsed = TableName.parse(table.name)
-        if parsed.slots and not parsed.markers and parsed.stem:
-            alike[table.source, parsed.schema, parsed.stem, plain(name)].append((table, name))
+    first."""
+    values = catalog.values
+    numbers = {values.number(*key): key for key in keys}
     together: dict[_Column, tuple[_Column, ...]] = {}
-    for columns in alike.values():
-        sets = [values.number(*column) for column in columns]
-        labels = {TableName.parse(table.name).label for table, _ in columns}
-        if len(labels) > 1 and all(len(values.hashes(at)) == values.size(at) for at in sets):
-            apart = merged(list(map(values.hashes, sets)), list(map(values.counts, sets)))
-            together |= dict.fromkeys(columns if apart else (), tuple(columns))
+    for parts in find_parts(catalog.records):
+        for every in parts.keys:
+            sets = [number for number in every if number in numbers]
+            if len(sets) > 1 and merged(
+                [values.hashes(n) for n in sets], [values.counts(n) for n in sets]
+            ):
+                columns = tuple(numbers[number] for number in sets)
+                together |= dict.fromkeys(columns, columns)
     return together
 
 

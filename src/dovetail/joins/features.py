@@ -19,11 +19,9 @@ from dovetail.names.references import References, abbreviates
 from dovetail.names.table_name import CopyMarks, entity
 from dovetail.names.words import (
     Words,
-    core,
     counts,
     has_id_word,
     identifies,
-    is_language,
     is_position,
 )
 
@@ -46,7 +44,6 @@ class JoinWeights:
     convention: float = 2.0  # the same naming convention, one nat either way around neutral
     exact: float = 0.5  # the same column name to the letter: breaks ties between competitors only
     master: float = 8.0  # of two parents never the copy, however much nearer it is
-    original: float = 3.0  # of two keys that hold each other's values the copy refers
     prefix: float = 3.0  # E00123 of employee 123; 0.7 of it for a single letter
     fit: float = 4.0  # two running numbers that end alike, at most: by chance they would not
     source: float = 1.0  # both tables are of one source: of look-alikes, the one next to it
@@ -55,7 +52,6 @@ class JoinWeights:
     complete: float = 10.0  # of two parents the one that has the rows, per unit of those lacking
     partial: float = 4.0  # per unit of rows without a parent in another system, by codes
     transform: float = 1.0  # values match only after a transform: below an equal match as they are
-    rung: float = 1.0  # of two parents the one that writes keys as the child does, per rung
     sharp: float = 6.0  # a competitor weighs 1/e for every sixth of a nat it is weaker
     competitor: float = 0.693  # every equal competitor halves the odds
     clash: float = 6.0  # two tables of one name in one database: as good as excluded
@@ -76,28 +72,27 @@ NEUTRAL = 0.5
 # Numbers from which on it means something where they end, the same of such as have a base, and
 # nats that this says at most.
 _RUN, _BASED, _MOST_FIT = 20, 8, 4.0
-# How much higher than a column a key may end to end alike, and keys of one source that may.
-_NEAR, _CROWD = 0.02, 8
+# How much higher than a column a key may end to end alike.
+_NEAR = 0.02
 # Values from which on they say something of a column that is called by nothing of the other.
 _SOME = 4
 # How much more than a number of any other name one that is called a count is a measure.
 _COUNT = 2.0
 # Values from which on a column is not unique for want of rows.
 _FEW = 20
-# Codes in common that are no chance, and the share of rows that the key of a subtype must find.
+# Codes in common that are no chance, and the share of rows that a system's own key must find.
 _CODES, _ALL_ROWS = 10, 0.95
 # Values from which on a list is one, and how uncommon they must be, and how much its key like one.
 _LIST, _UNCOMMON, _LIKE_A_KEY = 5, 0.5, 0.5
 # The share of rows that must be in a key for them to miss its gaps, and nats that settle it.
 _ALL_IN, _GAPS, _ENDS = 0.99, 20.0, 5.0
-# How surely two keys hold the same numbers for that to tell by itself.
-_SURE = 0.5
+# How surely two keys hold the same numbers for that to tell by itself, and how far names or letters
+# say that they do, for it to tell between systems.
+_SURE, _SAID = 0.5, 0.5
 # Distinct words from which on a column may hold codes of a master.
 _SEVERAL = 8
 # How much what a row is called looks like a key, at most.
 _TITLE = 0.25
-# Columns that a table of texts by language has at most.
-_TEXTS = 5
 # Twice the sparsity above which values are distinctive.
 _DISTINCTIVE = 0.05
 
@@ -139,7 +134,6 @@ class ColumnFacts:
     code: Flags  # its values mean the same thing wherever they stand
     word: Flags  # each value is one word, and there are several
     period: Flags  # it holds days or months, and is not called a key of them
-    day: Flags  # it holds days or months
     calendar: Flags  # it holds the days of a calendar
     names_key: Flags  # its name has an id-word
     counter: Flags  # it stands first and is unique: its table's own numbers
@@ -153,7 +147,6 @@ class ColumnFacts:
     sparsity: Floats  # how little chance puts a number into it
     key: Floats  # how much it looks like a key
     own_key: Floats  # how far a reference to what it is called is one to its table
-    own_name: Floats  # how far it is named after its own table
     repeat: Floats  # share of its rows whose value is another's too
     few: Floats  # how far it is unique for want of rows: no key of its table, and few values
     title: Flags  # it is text that no code is, and looks like no key
@@ -179,13 +172,11 @@ class ColumnFacts:
         )
         own_name[references.bare] = 1.0  # a bare id is the table's own
         key = 0.5 * first + 0.5 * np.maximum(0.5 * id_word, own_name)
-        coded = arrays.words & np.isfinite(arrays.low)  # letters and a number, as lots have
         return cls(
             rarity=information.rarity,
             code=arrays.codes,
             word=arrays.words & (arrays.distinct >= _SEVERAL),
             period=arrays.period & ~key_word,
-            day=arrays.period,
             calendar=arrays.days,
             first_day=_first_days(arrays, own_name > 0),
             names_key=id_word,
@@ -198,10 +189,9 @@ class ColumnFacts:
             key=key,
             # Two children of one parent share its name too: it counts in full for the own key.
             own_key=(0.5 + 0.5 * np.minimum(2 * key, 1)) * (0.8 + 0.2 * own_name),
-            own_name=own_name,
             repeat=1 - arrays.distinct / np.maximum(arrays.filled, 1),
             few=np.clip(1 - 2 * key, 0, 1) * np.clip(1 - arrays.distinct / _FEW, 0, 1),
-            title=~(arrays.number | arrays.codes | coded) & (key < _TITLE),
+            title=~(arrays.number | arrays.codes) & (key < _TITLE),
         )
 
 
@@ -236,19 +226,10 @@ class Features:
         return Features(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
-def ranks(features: Features, logit: Floats, rung: Floats) -> Floats:
-    """The logit with what decides between competitors only; `rung` is how far up the ladder of
-    normal forms each is found."""
+def ranks(features: Features, logit: Floats) -> Floats:
+    """The logit with what decides between competitors only."""
     rank: Floats = logit + WEIGHTS.exact * features.exact + WEIGHTS.source * features.source
-    # What values say counts alike for all that hold them: of these names tell in full.
-    rank += features.name * (WEIGHTS.value * features.value + WEIGHTS.fit * features.fit)
-    return rank - WEIGHTS.master * features.copy - WEIGHTS.rung * rung
-
-
-def _apart(features: Features) -> Flags:
-    """Which candidates are of two systems, by their sources or by codes that some rows have."""
-    apart: Flags = np.maximum(features.across, features.code) * features.value > 0.5
-    return apart
+    return rank - WEIGHTS.master * features.copy
 
 
 def local_logits(features: Features) -> Floats:
@@ -263,7 +244,7 @@ def local_logits(features: Features) -> Floats:
         + w.key * features.key
         - w.own * features.own
         - w.measure * features.measure
-        - np.where(_apart(features), w.partial, w.orphan) * features.orphan
+        - np.where(features.across * features.value > 0.5, w.partial, w.orphan) * features.orphan
         - w.across * features.across * (1 + unproved)
         + w.code * features.code
         - w.repeat * features.repeat
@@ -290,7 +271,6 @@ class RunningNumbers:
     Per column: its `source`, its smallest and its largest number (`low`, `high`) and its `distinct`
     values, `many` of them or not. `values` are the largest numbers of all keys, and `ends` which
     source has which of them, source by source; keys of one name that end alike count once.
-    `crowded` columns end where so many keys of their source do that it says nothing.
     """
 
     source: Ints
@@ -300,7 +280,6 @@ class RunningNumbers:
     many: Flags
     values: Floats
     ends: Ints
-    crowded: Flags
 
     @classmethod
     def of(cls, arrays: ColumnArrays) -> RunningNumbers:
@@ -314,12 +293,7 @@ class RunningNumbers:
         values, value = np.unique(high[keys], return_inverse=True)
         names = Encoded.of([arrays.called[key] for key in keys.tolist()]).codes
         both = np.unique(np.stack([source[keys] * (len(values) + 1) + value, names]), axis=1)
-        nothing = np.zeros(len(high), dtype=np.bool_)
-        running = cls(source, arrays.low, high, arrays.distinct, many, values, both[0], nothing)
-        some = np.flatnonzero(many)
-        there = running._between(source[some], high[some], (1 + _NEAR) * high[some])
-        nothing[some] = there > _CROWD
-        return running
+        return cls(source, arrays.low, high, arrays.distinct, many, values, both[0])
 
     def _between(self, source: Ints, low: Floats, high: Floats) -> Ints:
         """How many keys of a source end from one number to another."""
@@ -362,7 +336,6 @@ class RunningNumbers:
         # Keys with ends between the child's and the parent's, and as far again beyond.
         near = self._between(self.source[key[chosen]], own, end + (end - own))
         told -= np.log(np.maximum(near, 1))
-        told[self.crowded[child[chosen]]] = 0.0
         nats[chosen] = told
         return nats
 
@@ -373,7 +346,7 @@ class PairFeatures:
 
     Per column: its `table`, the `distinct` values, the `filled` rows, the number of its name
     (`names`), and its `facts`. Per table: the number of its source (`sources`), where
-    `sources_count`, whether it holds `texts` by language, and its row of `conventions`.
+    `sources_count`, and its row of `conventions`.
     """
 
     table: Ints
@@ -385,12 +358,11 @@ class PairFeatures:
     conventions: Floats
     copies: CopyMarks
     sources: Ints
-    texts: Flags
     high: Floats
     running: RunningNumbers
     behind_letters: Flags
     prefixes: Encoded[str]
-    abouts: Encoded[tuple[Words, Words]]
+    abouts: Encoded[Words]
     sources_count: bool
     masters: Flags
 
@@ -417,13 +389,12 @@ class PairFeatures:
             conventions=arrays.conventions() if conventions is None else conventions,
             copies=CopyMarks.of(arrays.table_names),
             sources=Encoded.of([table.source for table in arrays.ids]).codes,
-            texts=_tables_of_texts(arrays),
             high=np.where(arrays.number, arrays.high, np.nan),
             running=running or RunningNumbers.of(arrays),
             behind_letters=arrays.number
             & np.array([bool(p) for p in arrays.prefix], dtype=np.bool_),
             prefixes=Encoded.of(arrays.prefix),
-            abouts=_abouts(arrays),
+            abouts=Encoded.of([entity(name) for name in arrays.spoken_tables]),
             sources_count=bool(arrays.thresholds.sources),
             masters=np.zeros(len(arrays), dtype=np.bool_) if masters is None else masters,
         )
@@ -452,13 +423,11 @@ class PairFeatures:
         value = np.maximum(value, gaps)
         exact = (self.names[child] == self.names[parent]).astype(np.float64)
         code, none = self._code(candidates, across, value), np.zeros(len(child))
-        # Codes may read as months, as some of their list do, where the names are the same.
-        day = facts.period[child] | ((facts.day[child] != facts.day[parent]) & (name == 0))
         features = Features(
             name=name,
             value=value,
             key=facts.key[parent],
-            own=self._own(candidates, across, value * (to_column == 0), code, gaps),
+            own=self._own(candidates, across, code, gaps),
             measure=self._measure(candidates, across, (to_table, to_column, exact), gaps),
             cover=candidates.shared / self.distinct[parent],
             orphan=1 - candidates.rows / self.filled[child],
@@ -467,11 +436,11 @@ class PairFeatures:
             title=facts.title[parent] * np.clip(2 - 3 * name, 0, 1),
             convention=np.where(across > 0, np.maximum(convention, NEUTRAL), convention),
             exact=exact,
-            copy=np.maximum(self.copies.copied(*tables), self._of_texts(*tables)),
+            copy=self.copies.copied(*tables),
             source=self.sources_count - across,
             across=across,
-            day=day.astype(np.float64),
-            calendar=np.where(day & facts.calendar[parent], facts.first_day[child], 0.0),
+            day=facts.period[child].astype(np.float64),
+            calendar=facts.period[child] * facts.calendar[parent] * facts.first_day[child],
             number=(number & ~self.behind_letters[child]).astype(np.float64),
             prefix=self._prefix(child, parent),
             fit=none,
@@ -481,20 +450,14 @@ class PairFeatures:
             return features
         return replace(features, fit=self._fit(child, parent, features))
 
-    def _own(
-        self, candidates: Candidates, across: Floats, unnamed: Floats, code: Floats, gaps: Floats
-    ) -> Floats:
-        """How far each child is its own table's key, and no other; `unnamed` is how little chance
-        explains its values where its words are not the parent's."""
-        child, parent, facts = candidates.child, candidates.parent, self.facts
-        # A key wholly inside a key, no word in common, values beyond chance: a table of a subtype.
-        wholly = candidates.rows >= _ALL_ROWS * self.filled[child]
-        subtype = unnamed * facts.own_name[parent] * wholly
+    def _own(self, candidates: Candidates, across: Floats, code: Floats, gaps: Floats) -> Floats:
+        """How far each child is its own table's key, and no other."""
+        child, parent = candidates.child, candidates.parent
         # Codes of one system's key in another's, or the same numbers: two masters of one domain.
         codes = np.where(np.isfinite(self.high[child]), 0, code)
         twins = np.maximum(gaps, self._twins(child, parent))
         masters = across * np.maximum(codes, twins)
-        own: Floats = facts.own[child] * (1 - np.maximum(subtype, masters))
+        own: Floats = self.facts.own[child] * (1 - masters)
         return own
 
     def _measure(
@@ -514,9 +477,6 @@ class PairFeatures:
         first = self.sources_count * (1 - across) * facts.counter[parent] * exact
         same = np.where(facts.names_key[parent] | (first > 0), to_column, 0)
         measure = facts.plain[child] * np.minimum(np.where(role, 0, 1 - to_table), 1 - same)
-        # Numbers that only match because letters were cut on the other side may be hours.
-        cut = self.behind_letters[parent] & ~self.behind_letters[child]
-        measure = np.where(self._codes(child, parent) & ~cut, 0, measure)
         measure = measure * (1 - self._from_end_to_end(candidates, across, gaps))
         measure = np.where(facts.counts[child], facts.plain[child] * _COUNT, measure)
         told: Floats = np.maximum(measure, facts.position[child] * (_COUNT - exact) * (1 - gaps))
@@ -582,24 +542,18 @@ class PairFeatures:
         told: Floats = np.where(begin > 0, np.clip(np.nan_to_num(nats) / _MOST_FIT, 0, 1), 0.0)
         return told
 
-    def _of_texts(self, child: Ints, parent: Ints) -> Floats:
-        """1 where the parent is no master by what it is and the child may be one: a table of texts
-        by language has the keys of what it is about."""
-        texts: Floats = (self.texts[parent] & ~self.texts[child]).astype(np.float64)
-        return texts
-
     def _prefix(self, child: Ints, parent: Ints) -> Floats:
         """How far the letters before the child's numbers abbreviate what the parent is about."""
 
         def compare(prefix: Ints, about: Ints) -> Floats:
             letters, abouts = self.prefixes.dictionary, self.abouts.dictionary
             pairs = zip(prefix.tolist(), about.tolist(), strict=True)
-            return np.array([abbreviates(letters[p], *abouts[a]) for p, a in pairs])
+            return np.array([abbreviates(letters[p], abouts[a]) for p, a in pairs])
 
         far = np.zeros(len(child))
         some = np.flatnonzero(self.behind_letters[child])
         prefixes = self.prefixes.codes[child[some]], len(self.prefixes.dictionary)
-        abouts = self.abouts.codes[parent[some]], len(self.abouts.dictionary)
+        abouts = self.abouts.codes[self.table[parent[some]]], len(self.abouts.dictionary)
         far[some] = once(compare, prefixes, abouts)
         return far
 
@@ -611,15 +565,17 @@ class PairFeatures:
         return letters
 
     def _fit(self, child: Ints, parent: Ints, features: Features) -> Floats:
-        """How exactly a sequence of numbers ends where a key does, in shares of `WEIGHTS.fit`. What
-        counts ends nowhere; between two systems, and of a table's own numbers, it means nothing by
-        itself."""
+        """How exactly a sequence of numbers ends where a key does, in shares of `WEIGHTS.fit`.
+        Between two systems, and of a table's own numbers, it means nothing by itself."""
         begin = np.clip(self.running.begin(child, parent), 0, None)
         told = np.clip((self.running.nats(child, parent) + begin) / _MOST_FIT, 0, 1)
-        told *= np.clip(1 - features.measure, 0, 1)
-        alone_tells = ((features.across == 0) | (begin > 0)) & ~self.facts.counter[child]
+        # One of two with letters before its numbers is of something else, unless they say of what.
+        alike = self.behind_letters[child] == self.behind_letters[parent]
+        alone_tells = ((features.across == 0) & alike) | (begin > 0)
+        alone_tells &= ~self.facts.counter[child]
         alone_tells |= self._twins(child, parent) > _SURE
-        said = (features.name > 0) | (features.prefix > 0)
+        # A word of another language begins with any letter, by chance.
+        said = np.maximum(features.name, features.prefix) > _SAID
         fit: Floats = np.where(alone_tells | said, told, 0.0)
         return fit
 
@@ -631,12 +587,13 @@ class PairFeatures:
         return apart
 
     def _value(self, facts: ColumnFacts, child: Ints, parent: Ints) -> Floats:
-        rarity = np.minimum(facts.rarity[child], facts.rarity[parent])
         # A second value settles it.
         sparsity = facts.sparsity[parent] * np.minimum(self.distinct[child], 2)
         # However many tables hold an e-mail address, it is the same one.
         both = self._codes(child, parent)
-        value: Floats = np.clip(np.where(both, sparsity, np.minimum(sparsity, rarity)), 0, 1)
+        value: Floats = np.clip(
+            np.where(both, sparsity, np.minimum(sparsity, facts.rarity[child])), 0, 1
+        )
         return value
 
     def _convention(self, left: Ints, right: Ints) -> Floats:
@@ -657,23 +614,6 @@ def _first_days(arrays: ColumnArrays, named: Flags) -> Floats:
     early = np.zeros(len(arrays))
     early[days] = 1 / (1 + place)
     return early
-
-
-def _abouts(arrays: ColumnArrays) -> Encoded[tuple[Words, Words]]:
-    """What the table of each column is about, and what the column is called."""
-    tables = [entity(name) for name in arrays.spoken_tables]
-    columns = map(core, arrays.spoken_columns)
-    return Encoded.of([(tables[t], c) for t, c in zip(arrays.table.tolist(), columns, strict=True)])
-
-
-def _tables_of_texts(arrays: ColumnArrays) -> Flags:
-    """Which tables have a column called a language, and few others: what the rows of others are
-    called in some languages."""
-    language = np.array([is_language(name) for name in arrays.name], dtype=np.bool_)
-    tables = len(arrays.ids)
-    named = np.bincount(arrays.table[language], minlength=tables) > 0
-    texts: Flags = named & (np.bincount(arrays.table, minlength=tables) <= _TEXTS)
-    return texts
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from dovetail.arrays import Flags
 from dovetail.joins.candidates import Candidates, concatenate
 from dovetail.joins.columns import CatalogValues, ColumnArrays, ValueSets
 from dovetail.joins.counting import count_shared
@@ -21,54 +20,40 @@ _LEAST_ROWS = 0.01
 
 
 def with_parts(arrays: ColumnArrays, values: CatalogValues) -> ColumnArrays:
-    """All columns, and after them the keys of tables in parts, each of these a table at the end."""
+    """All columns, and after them the keys of tables in parts, each of these a table at the end: a
+    key reads as that of the first part does."""
     if not values.parted:
         return arrays
-    first = np.array([key[0] for _, key in values.parted], dtype=np.int64)
     members = [np.array(key, dtype=np.int64) for _, key in values.parted]
+    first = np.array([key[0] for key in members], dtype=np.int64)
     tables, table = np.unique([number for number, _ in values.parted], return_inverse=True)
     wholes = [values.parts[number] for number in tables.tolist()]
+    leading = [whole.tables[0] for whole in wholes]
     sets = len(arrays) + len(values.normalized) + np.arange(len(first))
     distinct, filled = values.distinct[sets], values.filled[sets]
-
-    def every(flags: Flags) -> Flags:
-        return np.append(flags, [bool(flags[columns].all()) for columns in members])
-
+    keys = replace(
+        arrays.take(first),
+        table=len(arrays.ids) + table,
+        filled=filled,
+        distinct=distinct,
+        unique=distinct == filled,
+        key=np.ones(len(first), dtype=np.bool_),
+        low=np.array([arrays.low[columns].min() for columns in members]),
+        high=np.array([arrays.high[columns].max() for columns in members]),
+        days=np.zeros(len(first), dtype=np.bool_),
+        values=ValueSets(arrays.values.passes, sets),
+    )
     of_whole = np.full(len(arrays.ids) + len(wholes), -1, dtype=np.int64)
     for number, whole in enumerate(wholes, len(arrays.ids)):
         of_whole[[*whole.tables, number]] = number
     rows = [int(arrays.rows[whole.tables].sum()) for whole in wholes]
-    sampled = arrays.estimated
-    if sampled is not None:
-        sampled = np.append(sampled, [bool(sampled[whole.tables].any()) for whole in wholes])
+    sampled, labels = arrays.estimated, arrays.table_labels
     return replace(
-        arrays,
+        arrays.followed_by(keys),
         ids=[*arrays.ids, *(whole.id for whole in wholes)],
-        table_labels=arrays.table_labels
-        and [*arrays.table_labels, *(arrays.table_labels[whole.tables[0]] for whole in wholes)],
-        column_labels=arrays.column_labels
-        and [*arrays.column_labels, *(arrays.column_labels[column] for column in first.tolist())],
         rows=np.append(arrays.rows, np.array(rows, dtype=np.int64)),
-        table=np.append(arrays.table, len(arrays.ids) + table),
-        position=np.append(arrays.position, arrays.position[first]),
-        first=np.append(arrays.first, arrays.first[first]),
-        name=[*arrays.name, *(arrays.name[column] for column in first.tolist())],
-        called=[*arrays.called, *(arrays.called[column] for column in first.tolist())],
-        number=every(arrays.number),
-        text=every(arrays.text),
-        filled=np.append(arrays.filled, filled),
-        distinct=np.append(arrays.distinct, distinct),
-        unique=np.append(arrays.unique, distinct == filled),
-        key=np.append(arrays.key, np.ones(len(first), dtype=np.bool_)),
-        low=np.append(arrays.low, [arrays.low[columns].min() for columns in members]),
-        high=np.append(arrays.high, [arrays.high[columns].max() for columns in members]),
-        values=ValueSets(arrays.values.passes, np.append(arrays.values.numbers, sets)),
-        period=every(arrays.period),
-        days=np.append(arrays.days, np.zeros(len(first), dtype=np.bool_)),
-        codes=every(arrays.codes),
-        words=every(arrays.words),
-        prefix=[*arrays.prefix, *(arrays.prefix[column] for column in first.tolist())],
-        estimated=sampled,
+        table_labels=labels and [*labels, *(labels[table] for table in leading)],
+        estimated=None if sampled is None else np.append(sampled, sampled[leading]),
         whole=of_whole,
     )
 

@@ -65,8 +65,6 @@ def weigh(
     """The candidates of all rungs that may become edges, and the logit of each by itself."""
     weighed = lowest_rungs(all_candidates(arrays, normalized))
     transformed = np.array([bool(name) for name in weighed.transform], dtype=np.float64)
-    # To cut the time of day off costs nothing: a day is not written otherwise for it.
-    transformed *= 1 - weighed.features.day
     logit = local_logits(weighed.features) - WEIGHTS.transform * transformed
     eligible = np.flatnonzero(logit > WEIGHTS.least)
     return weighed.take(eligible), logit[eligible]

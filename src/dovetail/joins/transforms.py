@@ -155,10 +155,8 @@ def _in_form(
             short = bool(arrays.prefix[column[at]]) and high[at] < each.maximum
             if short or not high[at] <= _FAR_OUT * each.maximum:
                 high[at] = each.maximum
-    # Text that reads as numbers does not say how far these go: it counts as dense; but not where
-    # it is masked, since that is done to what identifies.
-    masked = np.isnan(high) & arrays.codes[column]
-    high = np.where(numbers & np.isnan(high) & ~masked, distinct, high)
+    # Text that reads as numbers does not say how far these go: it counts as dense.
+    high = np.where(numbers & np.isnan(high), distinct, high)
     low = np.nan_to_num(arrays.low[column])
     thresholds = arrays.thresholds
     key = (distinct > 0) & (distinct >= thresholds.unique * filled)
@@ -174,8 +172,6 @@ def _in_form(
         thresholds=replace(thresholds, rows=max(thresholds.rows, LEAST_ROWS)),
     )
     sparse = numbers & (distinct >= _MANY) & (distinct < _SPARSE * (high - low + 1))
-    # A key of numbers far apart holds no others by chance, whoever else has these.
-    sparse |= masked | (~key & (distinct >= _MANY))
     codes = np.where(numbers, sparse, arrays.codes[column])
     return replace(held, codes=codes)
 

@@ -3,27 +3,20 @@
 Of two tables one has too few rows for its values to prove a foreign key. A name link is too weak to
 be a join, but strong enough to say that two tables speak of the same thing: in search, what one
 covers of a question counts a little for the other.
-
-Which keys may a column refer to by its name is looked up by words alike, without every pair. A key
-is known by the words of its own name and of its table's, and by each name in one word; a column
-asks by its words, and by them in one word. A person's role asks for tables of people.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dovetail.domain import Table
-from dovetail.names.concepts import thing_of
-from dovetail.names.references import abbreviations, refers, word_likeness
+from dovetail.names.references import NamePairs, refers
 from dovetail.names.table_name import entity
-from dovetail.names.words import Words, core, identifies, is_people, is_role, words
+from dovetail.names.words import Words, core, identifies, words
 
 # Fewer rows than these prove nothing.
 _FEW_ROWS = 5
@@ -36,16 +29,6 @@ _REFERENCES = (("link",), ("ref",))
 # in more tables than these links none: of more none has a share above it, 1 / (1 + 64 * 0.5**4).
 _WEAK = 0.2
 _MOST_COMPETING = 64
-
-
-# Words up to which it is quicker to compare with each than to rule some out.
-_FEW = 8
-# Represents "people" among the words that a column and a key may have in common.
-_PEOPLE = "\N{BUST IN SILHOUETTE}"
-# Stands before an abbreviation.
-_SHORT = "~"
-# What a table is about, and what a key of it is called.
-KeyName = tuple[Words, Words]
 
 
 class NameJoin(NamedTuple):
@@ -142,110 +125,26 @@ def _competing(
     return competing
 
 
-def _referred(names: Iterable[Words], tables: Sequence[Table]) -> dict[Words, dict[int, float]]:
-    """The tables that the words of each name refer to, and how far."""
+def _referred(names: Collection[Words], tables: Sequence[Table]) -> dict[Words, dict[int, float]]:
+    """The tables that the words of each name refer to, and how far.
+
+    Words that end alike are not enough without values, a call is no recall: one word of each must
+    begin with the same letter.
+    """
     about: dict[Words, list[int]] = defaultdict(list)
     for at, table in enumerate(tables):
         about[entity(table.name)].append(at)
-    entities = sorted(about)
-    index = NameIndex([(each, ()) for each in entities])
-    pairs = [
-        (name, entities[at])
-        for name in sorted(names)
-        for at in index.alike(name)
-        # Words that end alike are not enough without values: a call is no recall.
-        if {word[0] for word in name} & {word[0] for word in entities[at]}
-    ]
+    called, entities = sorted(names), sorted(about)
+    by_letter: dict[str, set[int]] = defaultdict(set)
+    for number, each in enumerate(entities, len(called)):
+        for word in each:
+            by_letter[word[0]].add(number)
+    near = [sorted(set().union(*(by_letter[word[0]] for word in name))) for name in called]
+    left = np.repeat(np.arange(len(called)), [len(each) for each in near])
+    right = np.array([number for each in near for number in each], dtype=np.int64)
+    strength = NamePairs.of([*called, *entities]).refers(left, right)
     referred: dict[Words, dict[int, float]] = defaultdict(dict)
-    left, right = [name for name, _ in pairs], [each for _, each in pairs]
-    for name, each, strength in zip(left, right, refers(left, right).tolist(), strict=True):
-        if strength >= _REFERS:
-            referred[name] |= dict.fromkeys(about[each], strength)
+    for at in np.flatnonzero(strength >= _REFERS).tolist():
+        own, other = called[left[at]], entities[right[at] - len(called)]
+        referred[own] |= dict.fromkeys(about[other], float(strength[at]))
     return referred
-
-
-def _known_by(name: KeyName) -> list[str]:
-    """The words that a key is known by."""
-    about, called = name
-    people = {_PEOPLE} if is_people(about) else set()
-    return sorted({*about, *called, "".join(about), "".join(called), *people} - {""})
-
-
-def _short_for(about: Words) -> set[str]:
-    """The abbreviations of what a table is about, marked: no other word is like them."""
-    return {_SHORT + short for short in abbreviations(about)}
-
-
-def _asked_by(called: Words) -> tuple[str, ...]:
-    """The words by which a column looks for the keys it may refer to."""
-    return (*called, "".join(called), *((_PEOPLE,) if is_role(called) else ()))
-
-
-class NameIndex:
-    """Names of keys by their words."""
-
-    def __init__(self, names: Sequence[KeyName]) -> None:
-        self._by_word: dict[str, list[int]] = defaultdict(list)
-        for at, name in enumerate(names):
-            for word in (*_known_by(name), *_short_for(name[0])):
-                self._by_word[word].append(at)
-        self._similar = SimilarWords(w for w in self._by_word if not w.startswith(_SHORT))
-
-    def alike(self, called: Words) -> list[int]:
-        """The indices of names with a word like one of a column's."""
-        indices: set[int] = set()
-        for word in _asked_by(called):
-            for like in (*self._similar.of(word), _SHORT + word):
-                indices.update(self._by_word.get(like, ()))
-        return sorted(indices)
-
-
-class SimilarWords:
-    """The words of a vocabulary that are like a word: found by the first letter, the last four, or
-    what they are for."""
-
-    def __init__(self, vocabulary: Iterable[str]) -> None:
-        begin: dict[str, list[str]] = defaultdict(list)
-        end: dict[str, list[str]] = defaultdict(list)
-        self._things: dict[int, list[str]] = defaultdict(list)
-        for word in vocabulary:
-            begin[word[:1]].append(word)
-            end[word[-4:]].append(word)
-            if (thing := thing_of(word)) is not None:
-                self._things[thing].append(word)
-        self._begin, self._end = (
-            {part: (listed, _all_letters(listed)) for part, listed in words.items()}
-            for words in (begin, end)
-        )
-        self._memory: dict[str, list[str]] = {}
-
-    def of(self, word: str) -> list[str]:
-        """The words alike, in order."""
-        if word not in self._memory:
-            thing = thing_of(word)
-            near = set(() if thing is None else self._things.get(thing, ()))
-            for by_part, part in ((self._begin, word[:1]), (self._end, word[-4:])):
-                if part in by_part:
-                    near |= _near(word, *by_part[part])
-            self._memory[word] = sorted(n for n in near if word and word_likeness(word, n) > 0)
-        return self._memory[word]
-
-
-def _near(word: str, words: list[str], letters: npt.NDArray[np.uint64]) -> set[str]:
-    """The words that have all letters of a word, or no others."""
-    if len(words) <= _FEW:
-        return set(words)
-    own = np.uint64(_letters(word))
-    # Of two like words the shorter has no letter that the longer has not.
-    both = letters & own
-    return {words[at] for at in np.flatnonzero((both == letters) | (both == own))}
-
-
-def _all_letters(words: list[str]) -> npt.NDArray[np.uint64]:
-    return np.array([_letters(word) for word in words], dtype=np.uint64)
-
-
-@lru_cache(maxsize=1 << 17)
-def _letters(word: str) -> int:
-    """The letters of a word as bits."""
-    return sum({1 << ord(letter) % 64 for letter in word})

@@ -90,20 +90,20 @@ def abbreviations(name: Words) -> Iterator[str]:
                 yield name[0][:front] + between + name[-1][:back]
 
 
-def abbreviates(letters: str, about: Words, key: Words = ()) -> float:
+def abbreviates(letters: str, about: Words) -> float:
     """How far letters in front of a number say what it is of: by the beginning of a word of the
-    table, or of its key's name, or initials; or of a word for the same in another language.
+    table, or initials; or of a word for the same in another language.
 
     >>> [abbreviates(letters, ("employee",)) for letters in ("emp", "e", "x")]
     [1.0, 0.7, 0.0]
-    >>> [abbreviates(letters, ("dipendente",), ("matricola",)) for letters in ("m", "emp", "x")]
+    >>> [round(abbreviates(letters, ("dipendente",)), 2) for letters in ("mit", "m", "x")]
     [0.7, 0.7, 0.0]
     """
     if not letters:
         return 0.0
     sure = 1.0 if len(letters) > 1 else 0.7
     first = "".join(word[0] for word in about)
-    if letters == first or any(word.startswith(letters) for word in (*about, *key)):
+    if letters == first or any(word.startswith(letters) for word in about):
         return sure
     others = chain.from_iterable(map(other_words, about))
     return _SAME_THING * sure if any(word.startswith(letters) for word in others) else 0.0

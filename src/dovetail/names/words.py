@@ -76,9 +76,6 @@ _POSITIONS = frozenset(
 _A_NAME = 100
 # "By" in several languages, at the end of a name: created_by, inserito_da, erfasst_von.
 BY = frozenset(("by", "von", "durch", "par", "por", "da", "door", "av", "af", "przez"))
-_LANGUAGES = frozenset(
-    "language lang langu locale spras sprache taal langue idioma lingua".split()  # noqa: SIM905
-)
 # What columns call people by what they do.
 _ROLES = frozenset(
     """rep representative manager mgr supervisor boss superior lead leader head chief owner buyer
@@ -289,16 +286,6 @@ def is_role(called: Words) -> bool:
 def is_people(about: Words) -> bool:
     """Whether a table is about people, by the noun at the head of its name."""
     return bool(about) and (about[-1] in _PERSONS or "employee" in other_words(about[-1]))
-
-
-@lru_cache(maxsize=1 << 17)
-def is_language(column: str) -> bool:
-    """Whether a column is called a language.
-
-    >>> is_language("lang_code"), is_language("SPRAS"), is_language("land")
-    (True, True, False)
-    """
-    return bool(_LANGUAGES & set(split(column)))
 
 
 # A prefix that says no more than its table (columns elsewhere are called by longer ones, such as
