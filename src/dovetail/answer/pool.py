@@ -140,8 +140,9 @@ class Worker:
 
     def kill(self) -> None:
         """End the process and all it started; nothing it does can stop this."""
-        with suppress(OSError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        if self._process.returncode is None:  # once it was waited for, its number may be another's
+            with suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGKILL)
         for pipe in (self._in, self._out):
             with suppress(OSError):
                 pipe.close()
@@ -203,8 +204,11 @@ class Worker:
     def _death(self) -> LimitError:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_REAP_SECONDS)
+        code = self._process.returncode
+        how = f" by {signal.Signals(-code).name}" if code is not None and code < 0 else ""
         return LimitError(
-            "the process of the query died, most likely for want of memory; ask for less at a time"
+            f"the process of the query was ended{how}, most likely for want of memory; "
+            "ask for less at a time"
         )
 
 

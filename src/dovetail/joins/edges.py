@@ -22,7 +22,7 @@ from dovetail.domain.sql import QueryNames
 
 FILE = "edges.parquet"
 # How joins are scored: evidence of another version is made again.
-SCORING_VERSION = 34
+SCORING_VERSION = 35
 SCHEMA = pa.schema(
     [
         ("left_source", pa.string()),

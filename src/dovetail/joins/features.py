@@ -565,10 +565,12 @@ class PairFeatures:
         return letters
 
     def _fit(self, child: Ints, parent: Ints, features: Features) -> Floats:
-        """How exactly a sequence of numbers ends where a key does, in shares of `WEIGHTS.fit`.
-        Between two systems, and of a table's own numbers, it means nothing by itself."""
+        """How exactly a sequence of numbers ends where a key does, in shares of `WEIGHTS.fit`. What
+        counts ends nowhere; between two systems, and of a table's own numbers, it means nothing by
+        itself."""
         begin = np.clip(self.running.begin(child, parent), 0, None)
         told = np.clip((self.running.nats(child, parent) + begin) / _MOST_FIT, 0, 1)
+        told *= np.clip(1 - features.measure, 0, 1)
         # One of two with letters before its numbers is of something else, unless they say of what.
         alike = self.behind_letters[child] == self.behind_letters[parent]
         alone_tells = ((features.across == 0) & alike) | (begin > 0)
@@ -591,9 +593,8 @@ class PairFeatures:
         sparsity = facts.sparsity[parent] * np.minimum(self.distinct[child], 2)
         # However many tables hold an e-mail address, it is the same one.
         both = self._codes(child, parent)
-        value: Floats = np.clip(
-            np.where(both, sparsity, np.minimum(sparsity, facts.rarity[child])), 0, 1
-        )
+        rarity = np.minimum(facts.rarity[child], facts.rarity[parent])
+        value: Floats = np.clip(np.where(both, sparsity, np.minimum(sparsity, rarity)), 0, 1)
         return value
 
     def _convention(self, left: Ints, right: Ints) -> Floats:

@@ -34,8 +34,6 @@ from dovetail.joins.transforms import ENOUGH, WeighedCandidates, all_candidates,
 
 # How far up the ladder of normal forms each transform is.
 _RUNGS = {"": 0, CASE: 1, PUNCTUATED: 1, DAY: 1, ZEROS: 1, PREFIX: 2, CUT: 3}
-# Nats less than at another rung that still say as much.
-_AS_MUCH = 1.0
 # A pair with a lower score is no edge: of small tables with keys 1 to n there are very many.
 _LEAST_SCORE = 0.001
 
@@ -71,8 +69,8 @@ def weigh(
 
 
 def lowest_rungs(rungs: Sequence[WeighedCandidates]) -> WeighedCandidates:
-    """Each pair of columns once: at the lowest rung of the ladder that finds its rows, and at which
-    the match says as much: `FOL-T001008` without all letters is any number, without `FOL-` a code.
+    """Each pair of columns once: at the lowest rung of the ladder that finds its rows and says that
+    they are no chance: `FOL-T001008` without all letters is any number, without `FOL-` a code.
     """
     every = together(rungs)
     candidates = every.candidates
@@ -89,7 +87,7 @@ def lowest_rungs(rungs: Sequence[WeighedCandidates]) -> WeighedCandidates:
     rows = candidates.rows[order].astype(np.float64)
     finds = rows >= ENOUGH * most(rows)
     said = np.where(finds, local_logits(every.features)[order], -np.inf)
-    enough = np.flatnonzero(finds & (said >= most(said) - _AS_MUCH))
+    enough = np.flatnonzero(finds & ((said > 0) | (most(said) <= 0)))
     pair = np.repeat(np.arange(len(starts)), sizes)[enough]
     return every.take(np.sort(order[enough[firsts(pair)]]))
 

@@ -97,7 +97,7 @@ def abbreviates(letters: str, about: Words) -> float:
     >>> [abbreviates(letters, ("employee",)) for letters in ("emp", "e", "x")]
     [1.0, 0.7, 0.0]
     >>> [round(abbreviates(letters, ("dipendente",)), 2) for letters in ("mit", "m", "x")]
-    [0.7, 0.7, 0.0]
+    [0.7, 0.49, 0.0]
     """
     if not letters:
         return 0.0
