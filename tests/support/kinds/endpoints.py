@@ -27,7 +27,7 @@ _PATIENCE = Patience(attempts=1, attempts_when_busy=1, attempt_seconds=0.4, dead
 _MOST = 1 << 20
 # An endpoint that sends more than this was read to no end: what is under way lies in buffers.
 _SENT = 64 << 20
-_ENOUGH = Patience(attempts=1)
+_ENOUGH = Patience(attempts=2)  # a connection that was hung up is opened again
 
 Bytes = Iterator[bytes] | list[bytes]
 _GOOD = json.dumps(completion("hello")).encode()
