@@ -3,8 +3,7 @@
 The catalog keeps normalized values of columns that a transform changes (`domain/sql.py`);
 a column that it would not change does as it is. Every rung is searched and weighed as the columns
 as they are; as a transform widens what matches, nearly all rows must be found, and an edge costs a
-nat. Each pair of columns counts at the lowest rung that finds its rows and
-cannot be chance.
+nat. Each pair of columns counts at the lowest rung that finds its rows and cannot be chance.
 """
 
 from __future__ import annotations
